@@ -1,0 +1,47 @@
+"""Unseen: games of imperfect information, written as plain Python classes and run at native speed."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from unseen.compiling import kernel, piece
+from unseen.errors import BeliefTooLarge, GameFault, RuleError, StrategyFileError, UnseenError
+from unseen.game import CHANCE, PUBLIC, TERMINAL, Game, parameter
+from unseen.loading import load, names
+from unseen.position import Percept, Position, fingerprint
+from unseen.version import __version__
+
+if TYPE_CHECKING:
+    from unseen.belief import Belief
+    from unseen.engine import Playouts, playouts
+    from unseen.enumeration import Enumeration, enumerate_game
+    from unseen.exact.equilibrium import Equilibrium, solve_exactly
+    from unseen.exact.sequence_form import Exploitability, SequenceForm
+    from unseen.strategy import Strategy
+
+# Names whose modules are imported when first used, so that `import unseen` stays quick.
+_LATER = {
+    "Belief": "belief",
+    "Enumeration": "enumeration",
+    "Equilibrium": "exact.equilibrium",
+    "Exploitability": "exact.sequence_form",
+    "Playouts": "engine",
+    "SequenceForm": "exact.sequence_form",
+    "Strategy": "strategy",
+    "enumerate_game": "enumeration",
+    "playouts": "engine",
+    "solve_exactly": "exact.equilibrium",
+}
+
+__all__ = [
+    "CHANCE", "PUBLIC", "TERMINAL", "Belief", "BeliefTooLarge", "Enumeration", "Equilibrium", "Exploitability", "Game", "GameFault",
+    "Percept", "Playouts", "Position", "RuleError", "SequenceForm", "Strategy", "StrategyFileError", "UnseenError", "__version__",
+    "enumerate_game", "fingerprint", "kernel", "load", "names", "parameter", "piece", "playouts", "solve_exactly",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return getattr(importlib.import_module(f"unseen.{_LATER[name]}"), name)
+    raise AttributeError(f"module 'unseen' has no attribute {name!r}")

@@ -1,0 +1,385 @@
+"""Who could be where: every history that fits what one viewer has seen, without a line of code in the game.
+
+The *trellis* has a layer for each length of history. A node is a state together with how many of the viewer's percepts have been matched
+on the way to it; histories that agree in both are merged and only counted. Edges are the moves whose percept is silence or
+the next one seen. A backward pass then drops every node from which the end cannot be reached, so what remains answers exactly: which moves
+stay on target, how many histories there are, which worlds they lead to; and it samples them uniformly.
+
+When a layer grows past the cap there is no trellis (`belief.exact` is False): moves can still be checked one percept at a time, and a walk
+that gets stuck has left the target. The probability of each such walk is still known.
+"""
+
+from __future__ import annotations
+
+import random as python_random
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.compiling import kernel, piece
+from unseen.engine import mix, own_part, private_part, random, random_state, scratch, step
+from unseen.errors import BeliefTooLarge, UnseenError
+from unseen.game import PUBLIC, TERMINAL, Game
+from unseen.infosets import extended
+from unseen.position import Percept, Position
+
+DEFAULT_CAP = 1_000_000
+NODES, EDGES = 0, 1
+EXACT_INTEGERS = 2.0**62
+Integers = NDArray[np.int64]
+
+
+class Trellis(NamedTuple):
+    """The graph in flat arrays, layer after layer, so a node comes before its children. `n` nodes, `e` edges."""
+
+    states: NDArray[Any]  # (n,) records
+    matched: Integers  # (n,) how many percepts were seen on the way
+    ends: NDArray[np.bool_]  # (n,) whether histories to this node fit all that was seen
+    first: Integers  # (n + 1,) where the edges of each node begin
+    action: Integers  # (e,)
+    child: Integers  # (e,)
+
+
+class Belief:
+    """All histories that fit what `viewer` (0, 1 or PUBLIC) has seen; with `to_move`, only those at which that player moves."""
+
+    def __init__(
+        self, game: Game, viewer: int, seen: Iterable[Percept], to_move: int | None = None, cap: int = DEFAULT_CAP
+    ) -> None:
+        if viewer not in (0, 1, PUBLIC):
+            raise UnseenError(f"viewer is {viewer!r}, but must be 0, 1 or PUBLIC ({PUBLIC}).")
+        if cap < 1:
+            raise UnseenError(f"cap is {cap!r}, but must be at least 1.")
+        self.game, self.viewer, self.to_move, self.cap = game, viewer, to_move, cap
+        self.seen = tuple(Percept(*percept) for percept in seen)
+        built = _build(game, viewer, self.seen, to_move, cap)
+        self.exact = built is not None
+        """Whether there is a trellis, i.e. no layer was larger than the cap."""
+        if built is not None:
+            self._trellis = _alive(built)
+            self._ways, self._completions = _count(self._trellis)
+
+    @classmethod
+    def at(cls, position: Position, viewer: int | None = None, cap: int = DEFAULT_CAP) -> Belief:
+        """What `viewer` can believe at a position; by default the player to move, who knows that it is to move."""
+        viewer = position.player if viewer is None else viewer
+        to_move = viewer if position.player == viewer else None
+        return cls(position.game, viewer, position.seen(viewer), to_move, cap)
+
+    @property
+    def trellis(self) -> Trellis:
+        if not self.exact:
+            raise BeliefTooLarge(f"{self.game.spec}: more than {self.cap} states fit what was seen; raise the cap to list or count them.")
+        return self._trellis
+
+    # Histories -------------------------------------------------------------------------------------------------------------
+
+    @property
+    def count(self) -> int:
+        """The exact number of histories."""
+        return int(self._completions[0]) if len(self.trellis.ends) else 0
+
+    def histories(self) -> Iterator[tuple[int, ...]]:
+        """Every history, in lexicographic order."""
+        trellis = self.trellis
+        stack: list[tuple[int, tuple[int, ...]]] = [(0, ())] if len(trellis.ends) else []
+        while stack:
+            node, history = stack.pop()
+            if trellis.ends[node]:
+                yield history
+            for e in range(trellis.first[node + 1] - 1, trellis.first[node] - 1, -1):
+                stack.append((int(trellis.child[e]), (*history, int(trellis.action[e]))))
+
+    def sample_histories(self, n: int, seed: int = 0) -> list[tuple[int, ...]]:
+        """`n` histories drawn uniformly, with replacement."""
+        trellis = self._some()
+        path, rng = np.zeros(self.game.max_length + 1, np.int64), random_state(seed)
+        weights = self._completions.astype(np.float64)
+        drawn = []
+        for _ in range(n):
+            length, _node = draw_history(trellis, weights, path, rng)
+            drawn.append(tuple(path[:length].tolist()))
+        return drawn
+
+    # Worlds ----------------------------------------------------------------------------------------------------------------
+
+    def worlds(self) -> tuple[NDArray[Any], list[int]]:
+        """The distinct states that the histories lead to, and how many lead to each."""
+        trellis = self.trellis
+        ends = np.flatnonzero(trellis.ends)
+        rows = np.frombuffer(trellis.states[ends].tobytes(), np.dtype((np.void, trellis.states.dtype.itemsize)))
+        _, place, group = np.unique(rows, return_index=True, return_inverse=True)
+        counts = [0] * len(place)
+        for k, node in zip(group.tolist(), ends.tolist(), strict=True):
+            counts[k] += int(self._ways[node])
+        return trellis.states[ends[place]], counts
+
+    def sample_worlds(self, n: int, seed: int = 0) -> NDArray[Any]:
+        """`n` states drawn uniformly from the distinct worlds, with replacement."""
+        self._some()
+        states, _ = self.worlds()
+        return states[np.random.default_rng(seed).integers(len(states), size=n)]
+
+    # Staying on target -------------------------------------------------------------------------------------------------------
+
+    def on_target(self, position: Position) -> list[int]:
+        """The actions after which `position` can still become one of the histories; all of them once it has been one.
+
+        Without a trellis: the actions after which nothing contradicts what was seen so far.
+        """
+        if not self.exact:
+            return self._matching(position)
+        trellis = self.trellis
+        node = 0 if len(trellis.ends) else -1
+        for action in position.history:
+            if node < 0 or trellis.ends[node]:
+                break
+            edges = slice(trellis.first[node], trellis.first[node + 1])
+            taken = np.flatnonzero(trellis.action[edges] == action)
+            node = int(trellis.child[edges][taken[0]]) if len(taken) else -1
+        if node < 0:
+            return []
+        if trellis.ends[node]:
+            return position.actions
+        return trellis.action[trellis.first[node] : trellis.first[node + 1]].tolist()
+
+    def try_history(self, rng: python_random.Random) -> tuple[tuple[int, ...], float, bool]:
+        """Walk from the start by uniformly chosen moves that stay on target: the history, its probability, whether it fits.
+
+        With a trellis it always fits; without one a walk may get stuck.
+        """
+        position, probability = Position(self.game), 1.0
+        while not self._is_end(position):
+            moves = self.on_target(position)
+            if not moves:
+                return position.history, probability, False
+            position.apply(moves[int(rng.random() * len(moves))])
+            probability /= len(moves)
+        return position.history, probability, True
+
+    def _is_end(self, position: Position) -> bool:
+        return position.seen(self.viewer) == self.seen and self.to_move in (None, position.player)
+
+    def _matching(self, position: Position) -> list[int]:
+        """The actions whose percept is silence or the next one seen."""
+        t = len(position.seen(self.viewer))
+        if position.seen(self.viewer) != self.seen[:t]:
+            return []
+        after = ((a, position.child(a).seen(self.viewer)) for a in position.actions)
+        return [a for a, seen in after if seen == self.seen[: len(seen)]]
+
+    def _some(self) -> Trellis:
+        if not self.count:
+            raise UnseenError(f"{self.game.spec}: no history fits what was seen, so there is nothing to draw from.")
+        return self.trellis
+
+
+# Building ---------------------------------------------------------------------------------------------------------------
+
+
+def _build(game: Game, viewer: int, seen: tuple[Percept, ...], to_move: int | None, cap: int) -> Trellis | None:
+    """The trellis before the backward pass; None if a layer has more than `cap` nodes."""
+    room = 256
+    states, matched, ends = game.new_states(room), np.zeros(room, np.int64), np.zeros(room, np.bool_)
+    first, action, child = np.zeros(room + 1, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64)
+    trellis = Trellis(states, matched, ends, first, action, child)
+    percepts = np.array(seen, np.int64).reshape(-1, 3)
+    sizes, blank, arrays = np.array([1, 0]), game.new_states(1), scratch(game)
+    mover = -9 if to_move is None else to_move
+    plant(game, trellis, len(percepts), mover)
+    low, high = 0, 1
+    while low < high:
+        slots = np.full(1 << max(8, int(np.log2(4 * (high - low)))), -1, np.int64)
+        while low < high:
+            low = extend(game, trellis, _bytes(trellis), low, high, viewer, percepts, mover, slots, blank, *arrays, sizes)
+            layer = int(sizes[NODES]) - high
+            if layer > cap:
+                return None
+            if low < high:  # out of room: extend what is short and enter this layer's nodes in a larger table
+                trellis = _grown(trellis, int(sizes[NODES]), int(sizes[EDGES]), game.width)
+                slots = np.full(2 * max(len(slots), 1 << int(np.log2(4 * (layer + game.width)))), -1, np.int64)
+                enter_all(trellis, _bytes(trellis), slots, high, sizes[NODES])
+        high = int(sizes[NODES])
+    n, e = sizes.tolist()
+    return Trellis(trellis.states[:n], trellis.matched[:n], trellis.ends[:n], trellis.first[: n + 1], trellis.action[:e], trellis.child[:e])
+
+
+def _bytes(trellis: Trellis) -> NDArray[np.uint8]:
+    """The states as bytes, shape (n, bytes of a state), sharing memory."""
+    return trellis.states.view(np.ndarray).view(np.uint8).reshape(len(trellis.states), -1)
+
+
+def _grown(trellis: Trellis, nodes: int, edges: int, width: int) -> Trellis:
+    n = len(trellis.states) if nodes + width <= len(trellis.states) else 2 * len(trellis.states) + width
+    e = len(trellis.action) if edges + width <= len(trellis.action) else 2 * len(trellis.action) + width
+    lengths = (n, n, n, n + 1, e, e)
+    grown = Trellis(*(extended(array, length) for array, length in zip(trellis, lengths, strict=True)))
+    return grown._replace(states=grown.states.view(np.recarray))
+
+
+@kernel
+def plant(game, trellis, target, to_move):  # type: ignore[no-untyped-def]
+    """The root: the start of the game, with nothing seen."""
+    game.start(trellis.states[0])
+    trellis.ends[0] = is_end(game, trellis.states[0], 0, target, to_move)
+
+
+@piece
+def is_end(game, s, matched, target, to_move):  # type: ignore[no-untyped-def]
+    """Whether all percepts were seen and, if it matters, the right player is to move (-9: it does not matter)."""
+    return matched == target and (to_move == -9 or game.player(s) == to_move)
+
+
+@piece
+def hash_state(raw, node, matched):  # type: ignore[no-untyped-def]
+    """A hash of a node's state and the percepts matched."""
+    h = mix(np.uint64(matched + 1))
+    for k in range(raw.shape[1]):
+        h = h * np.uint64(0x100000001B3) ^ np.uint64(raw[node, k])
+    return mix(h)
+
+
+@piece
+def same_state(raw, a, b):  # type: ignore[no-untyped-def]
+    for k in range(raw.shape[1]):
+        if raw[a, k] != raw[b, k]:
+            return False
+    return True
+
+
+@piece
+def enter(trellis, raw, slots, node):  # type: ignore[no-untyped-def]
+    """The node of this layer that equals `node`, which is entered in the table if there is none yet."""
+    mask = np.uint64(len(slots) - 1)
+    slot = hash_state(raw, node, trellis.matched[node]) & mask
+    while slots[slot] >= 0:
+        other = slots[slot]
+        if trellis.matched[other] == trellis.matched[node] and same_state(raw, other, node):
+            return other
+        slot = (slot + np.uint64(1)) & mask
+    slots[slot] = node
+    return node
+
+
+@kernel
+def enter_all(trellis, raw, slots, low, high):  # type: ignore[no-untyped-def]
+    for node in range(low, high):
+        enter(trellis, raw, slots, node)
+
+
+@piece
+def match(percepts, t, own, public, private):  # type: ignore[no-untyped-def]
+    """How many percepts are matched after one more step; -1 if the step contradicts what was seen."""
+    if own == 0 and public == 0 and private == 0:
+        return t
+    if t < len(percepts) and percepts[t, 0] == own and percepts[t, 1] == public and percepts[t, 2] == private:
+        return t + 1
+    return -1
+
+
+@kernel
+def extend(game, trellis, raw, low, high, viewer, percepts, to_move, slots, blank, out, tell, sizes):  # type: ignore[no-untyped-def]
+    """Add the children of nodes `low` to `high`. Returns the first node that was not done because room was short."""
+    width = len(out)
+    for node in range(low, high):
+        nodes, edges = sizes[NODES], sizes[EDGES]
+        if nodes + width > len(trellis.states) or edges + width > len(trellis.action) or 2 * (nodes - high + width) > len(slots):
+            return node
+        trellis.first[node] = edges
+        s = trellis.states[node]
+        p = game.player(s)
+        n = 0 if p == TERMINAL else game.actions(s, out)
+        for k in range(n):
+            new = sizes[NODES]
+            trellis.states[new] = s
+            step(game, trellis.states[new], out[k], tell)
+            own, private = own_part(viewer, p, out[k]), private_part(viewer, tell)
+            t = match(percepts, trellis.matched[node], own, tell[PUBLIC], private)
+            if t < 0:
+                continue
+            trellis.matched[new] = t
+            child = enter(trellis, raw, slots, new)
+            if child == new:
+                trellis.ends[new] = is_end(game, trellis.states[new], t, len(percepts), to_move)
+                sizes[NODES] += 1
+            trellis.action[sizes[EDGES]] = out[k]
+            trellis.child[sizes[EDGES]] = child
+            sizes[EDGES] += 1
+        trellis.first[node + 1] = sizes[EDGES]
+    return high
+
+
+# Counting and drawing ------------------------------------------------------------------------------------------------------
+
+
+def _alive(full: Trellis) -> Trellis:
+    """The trellis without the nodes from which no end can be reached."""
+    n = len(full.ends)
+    alive = full.ends.copy()
+    mark_alive(full.first, full.child, alive)
+    number = np.cumsum(alive) - 1
+    keep = alive[full.child]
+    keep &= np.repeat(alive, np.diff(full.first))
+    kept = np.concatenate([[0], np.cumsum(keep)])[full.first]
+    first = np.concatenate([kept[:n][alive], kept[-1:]])
+    return Trellis(
+        full.states[alive], full.matched[alive], full.ends[alive], first, full.action[keep], number[full.child[keep]]
+    )
+
+
+@kernel
+def mark_alive(first, child, alive):  # type: ignore[no-untyped-def]
+    for node in range(len(alive) - 1, -1, -1):
+        for e in range(first[node], first[node + 1]):
+            alive[node] |= alive[child[e]]
+
+
+def _count(trellis: Trellis) -> tuple[NDArray[Any], NDArray[Any]]:
+    """For each node the number of histories that lead to it, and of ways on to an end. Exact: Python integers if need be."""
+    n = len(trellis.ends)
+    rough = np.zeros(n), np.zeros(n)
+    add_up(trellis.first, trellis.child, trellis.ends, *rough)
+    if max(part.max(initial=0.0) for part in rough) < EXACT_INTEGERS:
+        exact: tuple[NDArray[Any], NDArray[Any]] = np.zeros(n, np.int64), np.zeros(n, np.int64)
+        add_up(trellis.first, trellis.child, trellis.ends, *exact)
+        return exact
+    big = np.zeros(n, object), np.zeros(n, object)
+    add_up.__wrapped__(trellis.first, trellis.child, trellis.ends, *big)  # type: ignore[attr-defined]
+    return big
+
+
+@kernel
+def add_up(first, child, ends, ways, completions):  # type: ignore[no-untyped-def]
+    """Fill in the number of ways from the root to each node, and from each node to an end."""
+    n = len(ends)
+    if n > 0:
+        ways[0] += 1
+    for node in range(n):
+        for e in range(first[node], first[node + 1]):
+            ways[child[e]] += ways[node]
+    for node in range(n - 1, -1, -1):
+        completions[node] += 1 if ends[node] else 0
+        for e in range(first[node], first[node + 1]):
+            completions[node] += completions[child[e]]
+
+
+@kernel
+def draw_history(trellis, completions, path, rng):  # type: ignore[no-untyped-def]
+    """A history drawn uniformly: its actions in `path`. Returns its length and its last node."""
+    node = 0
+    length = 0
+    while True:
+        left = random(rng) * completions[node]
+        if trellis.ends[node]:
+            left -= 1.0
+            if left < 0.0:
+                return length, node
+        edge = trellis.first[node]
+        while edge < trellis.first[node + 1] - 1 and left >= completions[trellis.child[edge]]:
+            left -= completions[trellis.child[edge]]
+            edge += 1
+        path[length] = trellis.action[edge]
+        length += 1
+        node = trellis.child[edge]

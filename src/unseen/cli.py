@@ -1,0 +1,294 @@
+"""The command line: `unseen COMMAND GAME`. Results go to standard output, progress and errors to standard error."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from unseen import loading
+from unseen.errors import UnseenError
+from unseen.game import Game
+from unseen.progress import ProgressBar
+
+if TYPE_CHECKING:
+    from unseen.exact.sequence_form import SequenceForm
+    from unseen.strategy import Strategy
+
+app = typer.Typer(
+    help="Games of imperfect information: check, measure and solve them exactly.",
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
+)  # fmt: skip
+console = Console()
+INTERRUPTED = 130
+
+GameName = Annotated[str, typer.Argument(metavar="GAME", help="A name, name(parameter=value, ...), or path/to/file.py:ClassName.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Seed = Annotated[int, typer.Option(help="Seed of all random choices.")]
+StrategyName = Annotated[str, typer.Option("--strategy", help="A strategy file, or 'uniform'.")]
+Streamed = Annotated[bool, typer.Option("--streamed", help="Walk the game for each answer instead of storing its payoffs.")]
+Picture = Annotated[Path | None, typer.Option(help="Draw the strategy into this file (.png, .svg or .pdf).")]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def command(function: F) -> F:
+    """Register a command whose errors are one sentence and exit code 2, and which Ctrl-C stops cleanly."""
+
+    @app.command()
+    @functools.wraps(function)
+    def run(**options: Any) -> None:
+        try:
+            function(**options)
+        except UnseenError as error:
+            if options.get("debug"):
+                raise
+            print(f"unseen: {error}", file=sys.stderr)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            print("unseen: stopped.", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+
+    return function
+
+
+def show(as_json: bool, result: dict[str, Any], for_people: Callable[[], Any]) -> None:
+    """Print a result as JSON or for people."""
+    if as_json:
+        print(json.dumps(result))
+    else:
+        console.print(for_people())
+
+
+def facts(title: str, rows: dict[str, Any]) -> Table:
+    """A table of two columns."""
+    table = Table(title=title, show_header=False)
+    for name, value in rows.items():
+        table.add_row(name, f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value))
+    return table
+
+
+def per_player(values: Any, form: str = ",") -> str:
+    return " + ".join(f"{value:{form}}" for value in values)
+
+
+def sequence_form(game: Game, streamed: bool = False) -> SequenceForm:
+    from unseen.exact.sequence_form import SequenceForm
+
+    with ProgressBar(f"walking {game.name}", "histories") as bar:
+        return SequenceForm(game, streamed=streamed, progress=bar)
+
+
+def read_strategy(name: str, game: Game) -> Strategy:
+    from unseen.strategy import Strategy
+
+    return Strategy.uniform(game) if name == "uniform" else Strategy.load(name, game)
+
+
+@command
+def games(as_json: AsJson = False, debug: Debug = False) -> None:
+    """List the games that come with the library."""
+    classes = {name: loading.registered(name) for name in loading.names()}
+    rows = [
+        {
+            "name": name,
+            "parameters": {n: p.default for n, p in cls.parameters.items()},
+            "summary": (cls.__doc__ or "").strip().splitlines()[0],
+        }
+        for name, cls in classes.items()
+    ]
+    table = Table("game", "parameters", "what it is")
+    for row in rows:
+        table.add_row(row["name"], ", ".join(f"{k}={v}" for k, v in row["parameters"].items()), row["summary"])
+    show(as_json, {"games": rows}, lambda: table)
+
+
+@command
+def info(game: GameName, as_json: AsJson = False, debug: Debug = False) -> None:
+    """Count the histories and information sets of a game."""
+    from unseen.enumeration import enumerate_game
+    from unseen.exact.treeplex import treeplex
+
+    loaded = loading.load(game)
+    with ProgressBar(f"walking {loaded.name}", "histories") as bar:
+        found = enumerate_game(loaded, progress=bar)
+    result = {
+        "game": loaded.spec,
+        "histories": found.histories,
+        "terminals": found.terminals,
+        "infosets": list(found.infosets),
+        "max_length": found.longest,
+        "m_values": [treeplex(found, player).m_value() for player in (0, 1)],
+        "bytes": found.nbytes,
+    }
+    rows = {
+        "histories (with the start and the ends)": found.histories,
+        "terminal histories": found.terminals,
+        "information sets": f"{sum(found.infosets):,} = {per_player(found.infosets)}",
+        "longest history": found.longest,
+        "M-values": per_player(result["m_values"], ",.1f"),
+        "memory for this": f"{found.nbytes / 1e6:,.1f} MB",
+    }
+    show(as_json, result, lambda: facts(loaded.spec, rows))
+
+
+@command
+def check(
+    game: GameName,
+    histories: Annotated[int, typer.Option(min=1, help="Check up to this many histories in order of length.")] = 10_000,
+    playouts: Annotated[int, typer.Option(min=0, help="Then play this many random games.")] = 200,
+    seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Check that a game keeps the protocol; exit with code 1 if not."""
+    from unseen.testing import find_faults
+
+    loaded = loading.load(game, try_out=False)
+    with ProgressBar(f"checking {loaded.name}", "histories") as bar:
+        report = find_faults(loaded, histories, playouts, seed, bar)
+    faults = [{"check": f.check, "message": str(f), "history": list(f.history)} for f in report.faults]
+    result = {
+        "game": loaded.spec, "ok": report.ok, "histories": report.histories, "exhaustive": report.exhaustive,
+        "playouts": report.playouts, "max_length": report.longest, "faults": faults,
+    }  # fmt: skip
+    if as_json:
+        print(json.dumps(result))
+    else:
+        extent = "all of them" if report.exhaustive else f"not all; {report.playouts} random games included"
+        print(f"{loaded.spec}: {report.histories:,} histories checked ({extent}), the longest of {report.longest} moves.")
+        for fault in report.faults:
+            print(f"- {fault}")
+        print("No faults found." if report.ok else f"{len(faults)} faults.")
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+@command
+def playthrough(game: GameName, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False) -> None:
+    """Log one random game, move by move, with all that each player sees."""
+    from unseen import playthrough as logs
+
+    log = logs.playthrough(loading.load(game), seed)
+    print(json.dumps(log) if as_json else logs.as_text(log))
+
+
+@command
+def value(
+    game: GameName,
+    out: Annotated[Path | None, typer.Option(help="Save the equilibrium strategy to this file.")] = None,
+    picture: Picture = None, as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Solve a game exactly by linear programming: its value to the first player and an equilibrium."""
+    from unseen.exact.equilibrium import solve_exactly
+
+    loaded = loading.load(game)
+    form = sequence_form(loaded)
+    with console_status(f"solving the linear program of {loaded.name}"):
+        found = solve_exactly(form)
+    if out is not None:
+        found.strategy.save(out)
+    if picture is not None:
+        found.strategy.draw(picture)
+    best = found.evaluation.best_response
+    result = {"game": loaded.spec, "value": found.value, "best_response": list(best), "exploitability": found.gap}
+    rows = {
+        "value to the first player": f"{found.value:.12g}",
+        "certified to lie in": f"[{-best[1]:.12g}, {best[0]:.12g}]",
+        "exploitability of the profile (sum)": f"{found.gap:.3g}",
+    }
+    show(as_json, result, lambda: facts(loaded.spec, rows))
+
+
+@command
+def exploitability(
+    game: GameName, strategy: StrategyName, streamed: Streamed = False, as_json: AsJson = False, debug: Debug = False
+) -> None:
+    """The exact exploitability of a strategy: both best-response values and their sum."""
+    loaded = loading.load(game)
+    profile = read_strategy(strategy, loaded)
+    found = sequence_form(loaded, streamed).evaluate(profile)
+    missing = 0 if strategy == "uniform" else found.missing
+    result = {
+        "game": loaded.spec, "best_response": list(found.best_response), "exploitability": found.exploitability,
+        "value": found.value, "missing_infosets": missing,
+    }  # fmt: skip
+    rows = {
+        "best response of the first player": f"{found.best_response[0]:.12g}",
+        "best response of the second player": f"{found.best_response[1]:.12g}",
+        "exploitability (sum of both)": f"{found.exploitability:.12g}",
+        "value of the profile to the first player": f"{found.value:.12g}",
+    }
+    if missing:
+        rows["information sets not in the file (taken as even)"] = f"{missing:,}"
+    show(as_json, result, lambda: facts(f"{strategy} in {loaded.spec}", rows))
+
+
+@command
+def strategy(
+    game: GameName, strategy: StrategyName = "uniform",
+    rows: Annotated[int, typer.Option(min=1, help="Information sets to list.")] = 40,
+    picture: Picture = None, as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Show a strategy as a table, and draw it."""
+    from unseen import drawing
+
+    loaded = loading.load(game)
+    profile = read_strategy(strategy, loaded)
+    if picture is not None:
+        profile.draw(picture)
+    listed = drawing.listed_positions(profile, rows)
+    result = {
+        "game": loaded.spec,
+        "infosets": [
+            {
+                "player": p.player, "infoset": f"{p.infoset:016x}", "history": list(p.history), "sees": p.render(p.player),
+                "probabilities": {str(a): q for a, q in profile[p].items()},
+            }
+            for p in listed
+        ],
+    }  # fmt: skip
+    show(as_json, result, lambda: drawing.strategy_table(profile, rows))
+
+
+@command
+def bench(
+    game: Annotated[str, typer.Argument(metavar="GAME", help="The game to measure.")] = "liars_dice",
+    seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Measure the speed of a game here, beside OpenSpiel if it is installed."""
+    from unseen.bench import bench as measure
+
+    loaded = loading.load(game)
+    with console_status(f"measuring {loaded.name}"):
+        measured = measure(loaded, seed)
+    result = {
+        "game": loaded.spec,
+        "measurements": [
+            {"what": m.what, "unit": m.unit, "unseen": m.ours, "open_spiel": m.theirs, "ratio": m.ratio} for m in measured
+        ],
+    }
+    table = Table("what", "unit", "unseen", "OpenSpiel", "times faster", title=loaded.spec)
+    for m in measured:
+        theirs, ratio = f"{m.theirs:,.4g}" if m.theirs else "-", f"{m.ratio:,.0f}" if m.ratio else "-"
+        table.add_row(m.what, m.unit, f"{m.ours:,.4g}" if m.ours < 1000 else f"{m.ours:,.0f}", theirs, ratio)
+    show(as_json, result, lambda: table)
+
+
+def console_status(text: str) -> Any:
+    """A spinner on standard error while something runs."""
+    return Console(stderr=True).status(f"{text}...")
+
+
+def main() -> None:
+    app()
+
+
+if __name__ == "__main__":
+    main()

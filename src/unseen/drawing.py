@@ -1,0 +1,155 @@
+"""Strategies for people: a table in the terminal, and a picture.
+
+Information sets are grouped by *situation*: what the player did and what everybody saw. Within a situation they differ in what only the
+player knows (its card, its dice), which is the axis of a panel of the picture.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rich.table import Table
+
+from unseen.enumeration import Progress, example_histories
+from unseen.errors import UnseenError
+from unseen.position import Position
+
+if TYPE_CHECKING:
+    from unseen.strategy import Strategy
+
+MAX_INFOSETS = 5000
+MAX_TICKS = 8
+FEW_COLOURS = 10
+
+
+@dataclass
+class Situation:
+    """Information sets of one player that differ only in what that player alone knows."""
+
+    player: int
+    positions: list[Position] = field(default_factory=list)
+    is_reached: bool = False
+    """Whether the strategy itself ever chooses to come here."""
+
+    @property
+    def labels(self) -> tuple[str, list[str]]:
+        """A title for all of them, and what is special to each: the words in which their renderings differ."""
+        words = [p.render(self.player).replace("\n", " / ").split() for p in self.positions]
+        if len(words) == 1:
+            return " ".join(words[0]), [""]
+        before = _common(words)
+        after = _common([w[before:][::-1] for w in words])
+        first = words[0]
+        title = " ".join([*first[:before], "…", *first[len(first) - after :]])
+        return title, [" ".join(w[before : len(w) - after]).rstrip(",;") for w in words]
+
+
+def _common(rows: list[list[str]]) -> int:
+    """How many words at the beginning all rows have in common."""
+    n = 0
+    while all(len(row) > n for row in rows) and len({row[n] for row in rows}) == 1:
+        n += 1
+    return n
+
+
+def situations(strategy: Strategy, progress: Progress | None = None) -> list[Situation]:
+    """The situations of a game: first those that the strategy comes to, and among them those after few moves."""
+    _, histories = example_histories(strategy.game, progress)
+    found: dict[object, Situation] = {}
+    for history in sorted(histories, key=len)[:MAX_INFOSETS]:
+        position = Position(strategy.game, history)
+        player = position.player
+        shared = tuple((p.own, p.public) for p in position.seen(player) if p.own or p.public)
+        situation = found.setdefault((player, shared), Situation(player))
+        situation.positions.append(position)
+        situation.is_reached = situation.is_reached or _comes_here(strategy, position)
+    for situation in found.values():
+        situation.positions.sort(key=lambda p: [percept.private for percept in p.seen(p.player)])
+    return sorted(found.values(), key=lambda situation: not situation.is_reached)
+
+
+def _comes_here(strategy: Strategy, position: Position) -> bool:
+    """Whether the player to move made no move on the way that its strategy never makes."""
+    on_the_way = Position(position.game)
+    for action in position.history:
+        if on_the_way.player == position.player and strategy[on_the_way][action] < 1e-9:
+            return False
+        on_the_way.apply(action)
+    return True
+
+
+def listed_positions(strategy: Strategy, rows: int, progress: Progress | None = None) -> list[Position]:
+    """One position in each of the first `rows` information sets, the first player's before the second's."""
+    listed = (p for situation in situations(strategy, progress) for p in situation.positions)
+    return sorted(listed, key=lambda p: p.player)[:rows]
+
+
+def strategy_table(strategy: Strategy, rows: int = 40, progress: Progress | None = None) -> Table:
+    """The strategy at the first `rows` information sets."""
+    table = Table("player", "sees", "chooses", title=strategy.game.spec)
+    for position in listed_positions(strategy, rows, progress):
+        names = position.action_names
+        chances = "  ".join(f"{names[a]} {p:.3f}" for a, p in strategy[position].items())
+        table.add_row(str(position.player + 1), position.render(position.player), chances)
+    if table.row_count == rows:
+        table.caption = f"the first {rows} information sets"
+    return table
+
+
+def draw_strategy(strategy: Strategy, path: str | Path, panels: int = 12, progress: Progress | None = None) -> None:
+    """Draw the strategy in up to `panels` situations as stacked bars and save the picture."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    every = situations(strategy, progress)
+    columns = [[s for s in every if s.player == player][: (panels + 1) // 2] for player in (0, 1)]
+    columns = [column for column in columns if column]
+    if not columns:
+        raise UnseenError(f"{strategy.game.spec}: no player has a decision, so there is no strategy to draw.")
+    height = max(map(len, columns))
+    figure, axes = pyplot.subplots(
+        height, len(columns), figsize=(6.2 * len(columns), 0.7 + 1.9 * height), squeeze=False, layout="constrained"
+    )
+    names = list(dict.fromkeys(n for column in columns for s in column for n in s.positions[0].action_names.values()))
+    palette = pyplot.get_cmap("tab10") if len(names) <= FEW_COLOURS else pyplot.get_cmap("nipy_spectral", len(names) + 2)
+    colour = {name: palette(k if len(names) <= FEW_COLOURS else k + 1) for k, name in enumerate(names)}
+    for x, column in enumerate(columns):
+        for y in range(height):
+            if y < len(column):
+                _draw_panel(axes[y, x], strategy, column[y], colour)
+            else:
+                axes[y, x].axis("off")
+    shown, total = sum(map(len, columns)), len(every)
+    figure.suptitle(strategy.game.spec + (f"   ({shown} of {total} situations)" if shown < total else ""))
+    _save(figure, Path(path))
+    pyplot.close(figure)
+
+
+def _draw_panel(axis, strategy: Strategy, situation: Situation, colour: dict[str, tuple[float, ...]]) -> None:  # type: ignore[no-untyped-def]
+    title, labels = situation.labels
+    n = len(situation.positions)
+    bottom = np.zeros(n)
+    names = situation.positions[0].action_names
+    chosen = [strategy[position] for position in situation.positions]
+    for action, name in names.items():
+        height = np.array([c.get(action, 0.0) for c in chosen])
+        axis.bar(range(n), height, 0.9 if n <= 40 else 1.0, bottom=bottom, color=colour[name], label=name)
+        bottom += height
+    ticks = range(n) if n <= 13 else np.linspace(0, n - 1, MAX_TICKS).astype(int)
+    axis.set_xticks(list(ticks), [labels[t] for t in ticks])
+    axis.set(ylim=(0, 1), xlim=(-0.6, n - 0.4), yticks=(0, 0.5, 1))
+    axis.set_title(f"player {situation.player + 1}: {title}", fontsize=9, loc="left")
+    axis.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, ncols=1 + len(names) // 8)
+    axis.spines[["top", "right"]].set_visible(False)
+
+
+def _save(figure, path: Path) -> None:  # type: ignore[no-untyped-def]
+    try:
+        figure.savefig(path, dpi=120)
+    except (OSError, ValueError) as error:
+        raise UnseenError(f"cannot write the picture {path}: {error}") from error

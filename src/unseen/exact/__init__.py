@@ -1,0 +1,1 @@
+"""Exact values: the sequence form, best responses, exploitability and equilibria."""

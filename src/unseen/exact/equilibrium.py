@@ -1,0 +1,76 @@
+"""An exact equilibrium by linear programming.
+
+The sequence-form program of D. Koller, N. Megiddo and B. von Stengel (1996): choose player 0's plan x and the values p of player 1's
+information sets to maximise p_0, subject to E x = e (x is a plan) and F'p <= A'x (no sequence of player 1 holds player 0 below
+its value). The dual variables of the inequalities are player 1's plan. HiGHS solves it; what it returns is then judged by
+the exact best responses to both plans, which bracket the value of the game.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.optimize import linprog
+from scipy.sparse import coo_array, csr_array, hstack
+
+from unseen.errors import UnseenError
+from unseen.exact.payoffs import StoredPayoffs
+from unseen.exact.sequence_form import Exploitability, SequenceForm
+from unseen.exact.treeplex import Floats, Treeplex
+from unseen.strategy import Strategy
+
+
+@dataclass(frozen=True)
+class Equilibrium:
+    """The value of a game to player 0, and a profile that attains it."""
+
+    value: float
+    strategy: Strategy
+    evaluation: Exploitability
+    """Player 0 can be held to at most `best_response[0]` and can be sure of at least -`best_response[1]`."""
+
+    @property
+    def gap(self) -> float:
+        """The width of the bracket that best responses put around the value: the profile's exploitability (sum)."""
+        return self.evaluation.exploitability
+
+
+def solve_exactly(form: SequenceForm) -> Equilibrium:
+    """The value of the game and an equilibrium, by one linear program."""
+    if not isinstance(form.payoffs, StoredPayoffs):
+        raise UnseenError(f"{form.game.spec}: the linear program needs stored payoffs; build SequenceForm without streamed=True.")
+    plan0, plan1 = _solve(form.payoffs.matrix, *form.players)
+    strategy = form.strategy(form.players[0].behaviour(plan0), form.players[1].behaviour(plan1))
+    evaluation = form.evaluate(strategy)
+    return Equilibrium(evaluation.value, strategy, evaluation)
+
+
+def constraints(tree: Treeplex) -> tuple[csr_array, Floats]:
+    """The matrix and right side of `E x = e`: sequence 0 has weight 1, and each set passes on the weight that it gets."""
+    sets = np.arange(tree.infosets)
+    rows = np.concatenate([[0], 1 + sets, 1 + tree.infoset_of])
+    columns = np.concatenate([[0], tree.parent, np.arange(1, tree.sequences)])
+    entries = np.concatenate([[1.0], -np.ones(tree.infosets), np.ones(tree.sequences - 1)])
+    right = np.zeros(tree.infosets + 1)
+    right[0] = 1.0
+    return coo_array((entries, (rows, columns)), shape=(tree.infosets + 1, tree.sequences)).tocsr(), right
+
+
+def _solve(payoffs: csr_array, first: Treeplex, second: Treeplex) -> tuple[Floats, Floats]:
+    """Both players' plans at an equilibrium."""
+    e_matrix, e_right = constraints(first)
+    f_matrix, f_right = constraints(second)
+    n = first.sequences
+    # Variables are (x, p). Maximise f'p subject to E x = e, F'p - A'x <= 0, x >= 0.
+    objective = np.concatenate([np.zeros(n), -f_right])
+    equal = hstack([e_matrix, csr_array((len(e_right), len(f_right)))]).tocsr()
+    below = hstack([-payoffs.T, f_matrix.T]).tocsr()
+    bounds = np.column_stack([np.concatenate([np.zeros(n), np.full(len(f_right), -np.inf)]), np.full(n + len(f_right), np.inf)])
+    answer = linprog(
+        objective, A_ub=below, b_ub=np.zeros(second.sequences), A_eq=equal, b_eq=e_right, bounds=bounds,
+        method="highs", options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )  # fmt: skip
+    if answer.x is None:
+        raise UnseenError(f"the linear program was not solved: {answer.message}")
+    return answer.x[:n], -answer.ineqlin.marginals

@@ -1,0 +1,83 @@
+"""The payoff operator: what each sequence of a player is worth against a plan of the other.
+
+`against(0, plan1)[q]` is the sum, over the terminals whose last sequence of player 0 is q, of chance's reach times player 0's
+payoff times the weight that `plan1` gives to the terminal's last sequence of player 1; `against(1, plan0)` likewise. Two forms give
+the same numbers: one keeps a sparse matrix, the other walks the game each time and keeps nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array
+
+from unseen.enumeration import STREAM, Enumeration, Progress, Walker, new_sink
+
+Floats = NDArray[np.float64]
+
+
+class Payoffs(Protocol):
+    """What the evaluation needs to know of a game's payoffs."""
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held to answer."""
+
+    def against(self, player: int, plan: Floats) -> Floats:
+        """The value of each sequence of `player` against the opponent's `plan`."""
+
+    def both(self, plan0: Floats, plan1: Floats) -> tuple[Floats, Floats]:
+        """`against(0, plan1)` and `against(1, plan0)`."""
+
+
+class StoredPayoffs:
+    """A sparse matrix of player 0's payoffs times chance's reach: rows are sequences of player 0, columns of player 1."""
+
+    def __init__(self, found: Enumeration) -> None:
+        shape = (int(found.sets.sizes[2]), int(found.sets.sizes[3]))
+        sink = found.sink
+        entries = coo_array((sink.payoff, (sink.row.astype(np.int32), sink.column.astype(np.int32))), shape=shape)
+        self.matrix: csr_array = entries.tocsr()  # adds up terminals with the same pair of sequences
+        self._transposed: csr_array | None = None
+
+    @property
+    def transposed(self) -> csr_array:
+        """The matrix the other way round, made when first needed."""
+        if self._transposed is None:
+            self._transposed = self.matrix.T.tocsr()
+        return self._transposed
+
+    @property
+    def nbytes(self) -> int:
+        matrices = [self.matrix] + ([self._transposed] if self._transposed is not None else [])
+        return sum(m.data.nbytes + m.indices.nbytes + m.indptr.nbytes for m in matrices)
+
+    def against(self, player: int, plan: Floats) -> Floats:
+        values: Floats = self.matrix @ plan if player == 0 else -(self.transposed @ plan)
+        return values
+
+    def both(self, plan0: Floats, plan1: Floats) -> tuple[Floats, Floats]:
+        return self.against(0, plan1), self.against(1, plan0)
+
+
+class StreamedPayoffs:
+    """Payoffs that are never stored: each answer is a walk over the game, skipping what neither plan reaches."""
+
+    def __init__(self, found: Enumeration, progress: Progress | None = None) -> None:
+        self.found = found
+        self.progress = progress
+
+    @property
+    def nbytes(self) -> int:
+        return self.found.nbytes
+
+    def against(self, player: int, plan: Floats) -> Floats:
+        blank = np.zeros(int(self.found.sets.sizes[2 + player]))
+        return self.both(blank, plan)[0] if player == 0 else self.both(plan, blank)[1]
+
+    def both(self, plan0: Floats, plan1: Floats) -> tuple[Floats, Floats]:
+        sink = new_sink(STREAM, plan0=plan0, plan1=plan1, value0=np.zeros(len(plan0)), value1=np.zeros(len(plan1)))
+        Walker(self.found.game, self.found.recall, self.found.sets, sink).run(self.progress)
+        return sink.value0, sink.value1

@@ -1,0 +1,124 @@
+"""The sequence form of a game: two treeplexes and a payoff operator. Everything exact is computed on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from unseen.enumeration import Progress, enumerate_game
+from unseen.errors import UnseenError
+from unseen.exact.payoffs import Payoffs, StoredPayoffs, StreamedPayoffs
+from unseen.exact.treeplex import Floats, treeplex
+from unseen.game import Game
+from unseen.loading import load
+from unseen.strategy import Strategy
+
+
+@dataclass(frozen=True)
+class Exploitability:
+    """What each player's best response gets against the other's strategy, and their sum (elsewhere called NashConv)."""
+
+    best_response: tuple[float, float]
+    value: float
+    """The expected payoff of player 0 when both follow the profile."""
+    missing: int = 0
+    """Information sets that the strategy said nothing about, where it was taken to choose evenly."""
+
+    @property
+    def exploitability(self) -> float:
+        """The sum of both best-response values; 0 only at an equilibrium. OpenSpiel's `exploitability` is half of it."""
+        return self.best_response[0] + self.best_response[1]
+
+
+class SequenceForm:
+    """A game, enumerated once, ready for exact evaluation.
+
+    `SequenceForm(game)` stores the payoffs; `SequenceForm(game, streamed=True)` walks the game for every answer instead.
+    """
+
+    def __init__(self, game: Game | str, streamed: bool = False, progress: Progress | None = None) -> None:
+        self.game = load(game)
+        found = enumerate_game(self.game, store=not streamed, progress=progress)
+        self.histories, self.terminals, self.longest = found.histories, found.terminals, found.longest
+        self.players = (treeplex(found, 0), treeplex(found, 1))
+        self.payoffs: Payoffs = StreamedPayoffs(found, progress) if streamed else StoredPayoffs(found)
+
+    @property
+    def infosets(self) -> tuple[int, int]:
+        """The number of information sets of each player."""
+        return self.players[0].infosets, self.players[1].infosets
+
+    @cached_property
+    def m_values(self) -> tuple[float, float]:
+        """Each player's M-value (see `Treeplex.m_value`)."""
+        return self.players[0].m_value(), self.players[1].m_value()
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held by information sets and payoffs."""
+        return self.payoffs.nbytes + sum(a.nbytes for t in self.players for a in (t.parent, t.first, t.count, t.actions, t.keys))
+
+    # Strategies as arrays --------------------------------------------------------------------------------------------------
+
+    def strategy(self, behaviour0: Floats, behaviour1: Floats) -> Strategy:
+        """A strategy made of one behaviour for each player, shapes (q0,) and (q1,)."""
+        first, second = self.players
+        return Strategy(
+            self.game,
+            keys=np.concatenate([first.keys, second.keys]),
+            player=np.repeat(np.array([0, 1], np.int8), self.infosets),
+            count=np.concatenate([first.count, second.count]),
+            actions=np.concatenate([first.actions[1:], second.actions[1:]]),
+            probability=np.concatenate([behaviour0[1:], behaviour1[1:]]),
+        )
+
+    def uniform(self) -> Strategy:
+        """The profile that chooses evenly everywhere."""
+        return self.strategy(*(t.uniform() for t in self.players))
+
+    def random(self, seed: int = 0) -> Strategy:
+        """A profile drawn evenly from all: at each information set from the flat Dirichlet distribution."""
+        rng = np.random.default_rng(seed)
+        weights = [np.concatenate([[1.0], rng.standard_exponential(t.sequences - 1)]) for t in self.players]
+        return self.strategy(*(t.behaviour(w) for t, w in zip(self.players, weights, strict=True)))
+
+    def behaviours(self, strategy: Strategy) -> tuple[Floats, Floats, int]:
+        """A strategy as one behaviour for each player, and how many information sets it left out (they choose evenly)."""
+        strategy.check_game(self.game)
+        found, missing = [], 0
+        for tree in self.players:
+            behaviour = tree.uniform()
+            at = strategy.find(tree.keys)
+            known = np.flatnonzero(at >= 0)
+            missing += tree.infosets - len(known)
+            count = tree.count[known]
+            if not np.array_equal(strategy.count[at[known]], count):
+                raise UnseenError(f"the strategy does not fit {self.game.spec}: an information set has another number of actions.")
+            step = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)  # 0, 1, ... at each known set
+            target, source = (np.repeat(first, count) + step for first in (tree.first[known], strategy.first[at[known]]))
+            behaviour[target] = strategy.probability[source]
+            found.append(behaviour)
+        return found[0], found[1], missing
+
+    # Exact evaluation ------------------------------------------------------------------------------------------------------
+
+    def value(self, strategy: Strategy) -> float:
+        """The expected payoff of player 0 when both follow `strategy`."""
+        return self.evaluate(strategy).value
+
+    def best_response(self, player: int, strategy: Strategy) -> tuple[float, Strategy]:
+        """The most `player` can get against the other's part of `strategy`, and the profile in which it does so."""
+        behaviours = list(self.behaviours(strategy)[:2])
+        plan = self.players[1 - player].plan(behaviours[1 - player])
+        value, behaviours[player] = self.players[player].best_response(self.payoffs.against(player, plan))
+        return value, self.strategy(*behaviours)
+
+    def evaluate(self, strategy: Strategy) -> Exploitability:
+        """Both best-response values against `strategy`, their sum, and the value of following it."""
+        behaviour0, behaviour1, missing = self.behaviours(strategy)
+        plans = self.players[0].plan(behaviour0), self.players[1].plan(behaviour1)
+        values = self.payoffs.both(*plans)
+        best0, best1 = (tree.best_response(v)[0] for tree, v in zip(self.players, values, strict=True))
+        return Exploitability((best0, best1), float(plans[0] @ values[0]), missing)

@@ -1,0 +1,284 @@
+"""What a game is: a plain Python class with parameters, a NumPy record as state, and six rules.
+
+::
+
+    class Coin(Game):
+        '''One player hides a coin, the other guesses.'''
+
+        sides: int = parameter(2, minimum=2, maximum=6, help="sides of the coin")
+        state = np.dtype([("moves", "i1"), ("hidden", "i1"), ("guess", "i1")])
+        max_length = 2
+
+        @property
+        def num_actions(self): return self.sides
+
+        def start(self, s): ...              # write the first state into s
+        def player(self, s): ...             # whose move it is: 0, 1, CHANCE or TERMINAL
+        def actions(self, s, out): ...       # write the legal actions, ascending, into out; return how many
+        def apply(self, s, a, tell): ...     # play a: change s; tell[0], tell[1], tell[PUBLIC] = what each is told (0 = nothing)
+        def utility(self, s, who): ...       # at the end: the payoff of player who
+        def chance(self, s, a, n): ...       # only if outcomes are not equally likely: the probability of a, one of n
+
+The rules run as plain Python (in a `Position`, in a debugger) and are compiled when an algorithm takes the game. They may call
+further methods of the class and functions marked `@unseen.piece`; they read parameters as `self.sides`.
+
+A player's *information* is what it was told: the engine appends its own actions and the tokens it gets to its
+action-observation history, and an information set is the set of histories at which it has seen the same. Tokens are
+positive integers that mean whatever the game likes; 0 is silence. The state should hold only what the future depends on, so that
+two ways to the same future give equal records.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.compiling import JIT_DISABLED, Compiled
+from unseen.errors import UnseenError
+
+CHANCE = -1
+TERMINAL = -2
+PUBLIC = 2
+"""The viewer that sees public tokens only; also the place of the public token in `tell`."""
+
+MAX_TOKEN = 2**31 - 1
+_NOT_PARAMETERS = ("num_actions", "num_outcomes", "max_length", "simultaneous", "name")
+
+
+class Parameter:
+    """A whole number (or yes/no) that a game is made with: its default, bounds and a word of help."""
+
+    def __init__(self, default: int | bool, minimum: int | None = None, maximum: int | None = None, help: str = "") -> None:
+        self.default = default
+        self.minimum = minimum
+        self.maximum = maximum
+        self.help = help
+
+    @property
+    def kind(self) -> type:
+        return type(self.default)
+
+    @property
+    def allowed(self) -> str:
+        """What the parameter may be, in words."""
+        if self.kind is bool:
+            return "true or false"
+        if self.minimum is None and self.maximum is None:
+            return "a whole number"
+        if self.maximum is None:
+            return f"a whole number, at least {self.minimum}"
+        if self.minimum is None:
+            return f"a whole number, at most {self.maximum}"
+        return f"a whole number from {self.minimum} to {self.maximum}"
+
+    def read(self, owner: str, name: str, value: Any) -> int | bool:
+        """`value` as this parameter, or an error that says what is allowed."""
+        fits = isinstance(value, (bool, np.bool_)) or (not isinstance(value, float) and value in (0, 1)) \
+            if self.kind is bool else isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        if fits:
+            number = self.kind(value)
+            if (self.minimum is None or number >= self.minimum) and (self.maximum is None or number <= self.maximum):
+                return number  # type: ignore[no-any-return]
+        raise UnseenError(f"{owner}: parameter {name} is {value!r}, but must be {self.allowed}.")
+
+
+def parameter(default: int | bool, *, minimum: int | None = None, maximum: int | None = None, help: str = "") -> Any:
+    """Declare a parameter with bounds: `cards: int = parameter(3, minimum=2, maximum=500, help="cards in the deck")`."""
+    return Parameter(default, minimum, maximum, help)
+
+
+class PlainState:
+    """A state for plain Python: an attribute for each field of the record, a Python number or an array of 64-bit ones.
+
+    Compiled code computes in 64 bits and cuts off only when it stores; NumPy scalars would overflow while computing. Here nothing is cut
+    off, so that a value too large for its field shows as a difference between plain and compiled rules.
+    """
+
+    __slots__: tuple[str, ...] = ()
+    dtype: ClassVar[np.dtype[Any]]
+
+    def __init__(self) -> None:
+        for name in self.__slots__:
+            shape, kind = self.dtype[name].shape, _wide(self.dtype[name].base)
+            setattr(self, name, np.zeros(shape, kind) if shape else 0)
+
+    def copy(self) -> PlainState:
+        """A state of its own with the same values."""
+        other = object.__new__(type(self))
+        for name in self.__slots__:
+            value = getattr(self, name)
+            setattr(other, name, value.copy() if isinstance(value, np.ndarray) else value)
+        return other
+
+    def values(self) -> dict[str, Any]:
+        """Each field as plain numbers."""
+        return {name: np.asarray(getattr(self, name)).tolist() for name in self.__slots__}
+
+    def write(self, record: NDArray[Any]) -> None:
+        """Store the values in a record array of length 1, cut to the types of its fields."""
+        for name in self.__slots__:
+            record[name][0] = np.asarray(getattr(self, name)).astype(record.dtype[name].base)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.values().items())})"
+
+
+def plain_state_class(owner: str, dtype: np.dtype[Any]) -> type[PlainState]:
+    """The `PlainState` with the fields of `dtype`. A misspelt field is an error, as it is in compiled code."""
+    return type(f"{owner}State", (PlainState,), {"__slots__": dtype.names, "dtype": dtype})
+
+
+class Game(Compiled):
+    """A two-player zero-sum game of hidden information. See the module's text for how to write one."""
+
+    parameters: ClassVar[dict[str, Parameter]] = {}
+    name: ClassVar[str] = "game"
+    simultaneous: ClassVar[bool] = False
+    """True if players 0 and 1 always choose together: 0 moves, then 1, and nobody is told anything in between."""
+    num_outcomes: int = 0
+    """Chance outcomes are numbers in [0, num_outcomes)."""
+    uniform_chance: ClassVar[bool] = True
+    """Whether all chance outcomes are equally likely, i.e. whether `chance` is not overridden."""
+    plain_state: ClassVar[type[PlainState]]
+    """The class of states that the rules see when they run as plain Python."""
+
+    state: ClassVar[np.dtype[Any]]
+    num_actions: int
+    max_length: int
+    origin: str | None = None
+    """Where the class was loaded from, for a game in a user's own file: `path/to/file.py:ClassName`."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.parameters = dict(cls.parameters)
+        for name in vars(cls).get("__annotations__", {}):
+            default = vars(cls).get(name)
+            if isinstance(default, (bool, int)) and name not in _NOT_PARAMETERS:
+                default = Parameter(default)
+            if isinstance(default, Parameter):
+                cls.parameters[name] = default
+        cls.compiled_fields = {name: p.kind for name, p in cls.parameters.items()}
+        if "name" not in vars(cls):
+            cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
+        cls.uniform_chance = cls.chance is Game.chance
+        if "state" in vars(cls):
+            cls.plain_state = plain_state_class(cls.__name__, _checked_fields(cls.__name__, cls.state))
+        cls.register_type()
+
+    def __init__(self, **parameters: int) -> None:
+        known = type(self).parameters
+        for name in parameters:
+            if name not in known:
+                have = ", ".join(f"{n} (default {p.default})" for n, p in known.items()) or "none"
+                raise UnseenError(f"{self.name}: there is no parameter {name!r}; the parameters are: {have}.")
+        for name, declared in known.items():
+            self.__dict__[name] = declared.read(self.name, name, parameters.get(name, declared.default))
+        for required in ("state", "num_actions", "max_length"):
+            if not hasattr(self, required):
+                raise UnseenError(f"{type(self).__name__}: the class does not define {required}.")
+        self.validate()
+
+    # The rules, which subclasses write ------------------------------------------------------------------------------------
+
+    def start(self, s):  # type: ignore[no-untyped-def]
+        """Write the first state into the record `s`: every field."""
+        raise NotImplementedError
+
+    def player(self, s):  # type: ignore[no-untyped-def]
+        """Whose move it is in `s`: 0, 1, CHANCE or TERMINAL."""
+        raise NotImplementedError
+
+    def actions(self, s, out):  # type: ignore[no-untyped-def]
+        """Write the legal actions (or chance outcomes) of `s`, ascending, into `out`; return how many there are."""
+        raise NotImplementedError
+
+    def chance(self, s, a, n):  # type: ignore[no-untyped-def]
+        """The probability of outcome `a`, one of `n`, at the chance node `s`. All alike unless a game says otherwise."""
+        return 1.0 / n
+
+    def apply(self, s, a, tell):  # type: ignore[no-untyped-def]
+        """Play `a` in `s`, changing `s`. Set `tell[0]`, `tell[1]`, `tell[PUBLIC]` to what each is told; they come as zeros."""
+        raise NotImplementedError
+
+    def utility(self, s, who):  # type: ignore[no-untyped-def]
+        """The payoff of player `who` at the end `s`."""
+        raise NotImplementedError
+
+    # Plain Python, never compiled: names and pictures for people -------------------------------------------------------------
+
+    def validate(self) -> None:
+        """Raise `UnseenError` if the parameters do not go together. Bounds of single parameters are checked already."""
+
+    def describe_action(self, s: Any, a: int) -> str:
+        """A word for action `a` in state `s`."""
+        return str(a)
+
+    def render(self, s: Any, who: int) -> str | None:
+        """What `who` (0, 1 or PUBLIC) sees of `s`, for people. None: the engine shows the tokens instead."""
+        return None
+
+    # What every game can do ------------------------------------------------------------------------------------------------
+
+    @property
+    def settings(self) -> dict[str, int]:
+        """The parameters of this game by name."""
+        return {name: getattr(self, name) for name in type(self).parameters}
+
+    @property
+    def spec(self) -> str:
+        """The string that `unseen.load` turns into this game again."""
+        inside = ", ".join(f"{name}={value}" for name, value in self.settings.items())
+        return (self.origin or self.name) + (f"({inside})" if inside else "")
+
+    @property
+    def width(self) -> int:
+        """The largest number of actions or outcomes that any history can offer: the length of `out`."""
+        return max(self.num_actions, self.num_outcomes)
+
+    def new_state(self) -> PlainState:
+        """A blank state for plain Python."""
+        return self.plain_state()
+
+    def new_states(self, count: int) -> NDArray[Any]:
+        """`count` blank states for kernels: an array of records, shape (count,)."""
+        return np.zeros(count, _widened(self.state) if JIT_DISABLED else self.state).view(np.recarray)
+
+    def rule_arguments(self) -> dict[str, tuple[Any, ...]]:
+        """Arguments of the right types for each rule."""
+        s, numbers = self.new_states(1)[0], np.zeros(max(3, self.width), np.int64)
+        return {
+            "start": (s,), "player": (s,), "actions": (s, numbers), "chance": (s, 0, 1),
+            "apply": (s, 0, numbers), "utility": (s, 0),
+        }  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"<{self.spec}>"
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and self.settings == other.settings  # type: ignore[attr-defined]
+
+    def __hash__(self) -> int:
+        return hash((type(self), *self.settings.values()))
+
+
+def _checked_fields(owner: str, dtype: Any) -> np.dtype[Any]:
+    """`dtype`, if it is a record whose fields can be read as attributes."""
+    if not isinstance(dtype, np.dtype) or dtype.names is None:
+        raise UnseenError(f"{owner}: state is {dtype!r}, but must be a NumPy record type, np.dtype([(name, type), ...]).")
+    for name in dtype.names:
+        if hasattr(np.record, name) or dtype[name].base.kind not in "iufb":
+            reason = "NumPy records have an attribute of that name" if hasattr(np.record, name) else "it must hold numbers"
+            raise UnseenError(f"{owner}: state field {name!r} cannot be used: {reason}.")
+    return dtype
+
+
+def _widened(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The same fields with small integers as 64-bit ones, so that NumPy computes with them as compiled code does."""
+    return np.dtype([(name, _wide(dtype[name].base), dtype[name].shape) for name in dtype.names or ()])
+
+
+def _wide(kind: np.dtype[Any]) -> np.dtype[Any]:
+    return np.dtype(np.int64) if kind.kind in "iu" and kind.itemsize < 8 else kind

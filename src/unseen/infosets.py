@@ -1,0 +1,181 @@
+"""What the players of a game can tell apart: an exact tree of action-observation histories and the information sets in it.
+
+Every history that a player can have in mind is a node of one tree, found by (parent, percept). The comparison is of the percepts
+themselves, never of hashes alone, so the information sets are exact; that their 64-bit keys are distinct is then checked, not hoped.
+
+Naming: `n` nodes, `j` information sets (both players', in order of discovery), `c` cells (an action at an information set).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.compiling import kernel, piece
+from unseen.engine import extend_key, root_key
+
+
+class Recall(NamedTuple):
+    """The tree of action-observation histories. Nodes 0 and 1 are the players' empty ones."""
+
+    parent: NDArray[np.int64]  # (n,)
+    own: NDArray[np.int32]  # (n,) the percept that leads here from the parent
+    public: NDArray[np.int32]  # (n,)
+    private: NDArray[np.int32]  # (n,)
+    key: NDArray[np.uint64]  # (n,)
+    infoset: NDArray[np.int64]  # (n,) the information set of this history, -1 while its player has not moved there
+    slots: NDArray[np.int64]  # (a power of two,) open addressing by key: a node, or -1
+    size: NDArray[np.int64]  # (1,) nodes in use
+
+
+class Sets(NamedTuple):
+    """The information sets. A player's sequences are numbered 1, 2, ... in order of discovery; 0 is the empty one."""
+
+    player: NDArray[np.int8]  # (j,)
+    node: NDArray[np.int64]  # (j,) its node in the tree
+    parent: NDArray[np.int64]  # (j,) the sequence with which its player arrives
+    first: NDArray[np.int64]  # (j,) the sequence that its first action makes; the others follow
+    cell: NDArray[np.int64]  # (j,) where its actions begin in `actions`
+    count: NDArray[np.int32]  # (j,) how many actions it has
+    actions: NDArray[np.int32]  # (c,)
+    sizes: NDArray[np.int64]  # (4,) in use: information sets, cells, sequences of player 0 and of player 1
+
+
+def new_recall(capacity: int = 1024) -> Recall:
+    """An empty tree: the two roots."""
+    n = capacity
+    recall = Recall(
+        np.zeros(n, np.int64), np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32),
+        np.zeros(n, np.uint64), np.full(n, -1, np.int64), np.full(2 * n, -1, np.int64), np.array([2]),
+    )  # fmt: skip
+    recall.parent[:2] = -1
+    plant_roots(recall)
+    return recall
+
+
+def new_sets(capacity: int = 256) -> Sets:
+    """No information sets; each player has its empty sequence."""
+    n = capacity
+    return Sets(
+        np.zeros(n, np.int8), np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
+        np.zeros(n, np.int64), np.zeros(n, np.int32), np.zeros(2 * n, np.int32), np.array([0, 0, 1, 1]),
+    )  # fmt: skip
+
+
+@kernel
+def plant_roots(recall):  # type: ignore[no-untyped-def]
+    for player in range(2):
+        recall.key[player] = root_key(player)
+        put(recall, player)
+
+
+@piece
+def put(recall, node):  # type: ignore[no-untyped-def]
+    """Enter `node` in the first free slot from its key on."""
+    mask = np.uint64(len(recall.slots) - 1)
+    slot = recall.key[node] & mask
+    while recall.slots[slot] >= 0:
+        slot = (slot + np.uint64(1)) & mask
+    recall.slots[slot] = node
+
+
+@kernel
+def put_all(recall):  # type: ignore[no-untyped-def]
+    for node in range(recall.size[0]):
+        put(recall, node)
+
+
+@piece
+def next_node(recall, node, own, public, private):  # type: ignore[no-untyped-def]
+    """The node that follows `node` after a percept, added if it is new. Silence changes nothing."""
+    if own == 0 and public == 0 and private == 0:
+        return node
+    key = extend_key(recall.key[node], own, public, private)
+    mask = np.uint64(len(recall.slots) - 1)
+    slot = key & mask
+    while recall.slots[slot] >= 0:
+        n = recall.slots[slot]
+        if (
+            recall.parent[n] == node
+            and recall.own[n] == own
+            and recall.public[n] == public
+            and recall.private[n] == private
+        ):
+            return n
+        slot = (slot + np.uint64(1)) & mask
+    n = recall.size[0]
+    recall.size[0] += 1
+    recall.slots[slot] = n
+    recall.parent[n] = node
+    recall.own[n] = own
+    recall.public[n] = public
+    recall.private[n] = private
+    recall.key[n] = key
+    return n
+
+
+@piece
+def infoset_at(recall, sets, node, player, sequence, actions, count):  # type: ignore[no-untyped-def]
+    """The information set at `node`, added if it is new; -1 if it has been seen with other actions."""
+    j = recall.infoset[node]
+    if j < 0:
+        j = sets.sizes[0]
+        cell = sets.sizes[1]
+        recall.infoset[node] = j
+        sets.player[j] = player
+        sets.node[j] = node
+        sets.parent[j] = sequence
+        sets.first[j] = sets.sizes[2 + player]
+        sets.cell[j] = cell
+        sets.count[j] = count
+        for k in range(count):
+            sets.actions[cell + k] = actions[k]
+        sets.sizes[0] += 1
+        sets.sizes[1] += count
+        sets.sizes[2 + player] += count
+        return j
+    if sets.count[j] != count:
+        return -1
+    for k in range(count):
+        if sets.actions[sets.cell[j] + k] != actions[k]:
+            return -1
+    return j
+
+
+@piece
+def has_room(recall, sets, width):  # type: ignore[no-untyped-def]
+    """Whether one more history, with up to `width` actions, fits in any case."""
+    return (
+        recall.size[0] + 2 <= len(recall.parent)
+        and sets.sizes[0] < len(sets.player)
+        and sets.sizes[1] + width <= len(sets.actions)
+    )
+
+
+def grown(recall: Recall, sets: Sets, width: int) -> tuple[Recall, Sets]:
+    """The same tree and sets with more room wherever it was short."""
+    if recall.size[0] + 2 > len(recall.parent):
+        bigger = Recall(*(extended(array, 2 * len(recall.parent)) for array in recall[:6]), np.array([]), recall.size)
+        recall = bigger._replace(slots=np.full(2 * len(recall.slots), -1, np.int64))
+        recall.infoset[recall.size[0] :] = -1
+        put_all(recall)
+    if sets.sizes[0] >= len(sets.player):
+        sets = Sets(*(extended(array, 2 * len(sets.player)) for array in sets[:6]), sets.actions, sets.sizes)
+    if sets.sizes[1] + width > len(sets.actions):
+        sets = sets._replace(actions=extended(sets.actions, 2 * len(sets.actions) + width))
+    return recall, sets
+
+
+def trimmed(sets: Sets) -> Sets:
+    """The sets without spare room."""
+    n, cells = int(sets.sizes[0]), int(sets.sizes[1])
+    return Sets(*(array[:n].copy() for array in sets[:6]), sets.actions[:cells].copy(), sets.sizes)
+
+
+def extended(array: NDArray[Any], length: int) -> NDArray[Any]:
+    """A copy with room for `length` elements, zeros after the old ones."""
+    longer = np.zeros(length, array.dtype)
+    longer[: len(array)] = array
+    return longer

@@ -1,0 +1,126 @@
+"""One way to name a game: `leduc_poker`, `liars_dice(dice1=1, faces=6)`, `path/to/file.py:ClassName(size=4)`."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+import hashlib
+import importlib
+import importlib.util
+import random
+import sys
+from pathlib import Path
+from typing import Any
+
+from unseen.errors import RuleError, UnseenError
+from unseen.game import Game
+from unseen.games import REGISTRY
+from unseen.position import random_history
+
+TRIAL_GAMES = 10
+_TRIAL_RANDOM = random.Random(0)
+
+
+def load(spec: str | Game, try_out: bool = True) -> Game:
+    """The game that a string names. A `Game` is returned as it is.
+
+    A game from a user's own file is tried out: a few games are played in plain Python, where a wrong index is an exception with
+    a history and not a crash.
+    """
+    if isinstance(spec, Game):
+        return spec
+    name, parameters = parse(spec)
+    cls = _class_in_file(name) if ".py:" in name or name.endswith(".py") else _registered_class(name)
+    game = cls(**parameters)
+    if ".py:" in name:
+        game.origin = name
+        for _ in range(TRIAL_GAMES if try_out else 0):
+            random_history(game, _TRIAL_RANDOM)
+    return game
+
+
+def names() -> list[str]:
+    """The names of the games that come with the library."""
+    return sorted(REGISTRY)
+
+
+def registered(name: str) -> type[Game]:
+    """The class behind a registered name."""
+    module, _, cls = REGISTRY[name].partition(":")
+    found: type[Game] = getattr(importlib.import_module(f"unseen.games.{module}"), cls)
+    return found
+
+
+def parse(spec: str) -> tuple[str, dict[str, Any]]:
+    """Split `name(a=1, b=2)` into its name and parameters. Values are numbers or true/false; nothing is evaluated."""
+    text = spec.strip()
+    name, bracket, inside = text.partition("(")
+    if not bracket:
+        return name, {}
+    if not inside.endswith(")"):
+        raise UnseenError(f"game {spec!r}: the closing bracket is missing; write name(parameter=value, ...).")
+    parameters: dict[str, Any] = {}
+    for part in filter(None, (p.strip() for p in inside[:-1].split(","))):
+        key, equals, value = (p.strip() for p in part.partition("="))
+        if not equals or not key.isidentifier():
+            raise UnseenError(f"game {spec!r}: {part!r} is not of the form parameter=value.")
+        if key in parameters:
+            raise UnseenError(f"game {spec!r}: parameter {key} is given twice.")
+        parameters[key] = _literal(value)
+    return name.strip(), parameters
+
+
+def _literal(text: str) -> Any:
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text
+
+
+def _registered_class(name: str) -> type[Game]:
+    if name in REGISTRY:
+        return registered(name)
+    near = difflib.get_close_matches(name.lower().replace("-", "_"), REGISTRY, n=1, cutoff=0.4)
+    hint = f"did you mean {near[0]!r}?" if near else "the games are: " + ", ".join(names()) + "."
+    raise UnseenError(f"game {name!r} is unknown; {hint} A game of your own is named path/to/file.py:ClassName.")
+
+
+def _class_in_file(name: str) -> type[Game]:
+    """Import a user's file and find the class in it."""
+    file, colon, cls_name = name.rpartition(":")
+    if not colon:
+        raise UnseenError(f"game {name!r}: say which class of the file, as in {name}:ClassName.")
+    path = Path(file)
+    if not path.is_file():
+        raise UnseenError(f"game {name!r}: there is no file {file}.")
+    module = _import_file(path)
+    cls = getattr(module, cls_name, None)
+    if not (isinstance(cls, type) and issubclass(cls, Game)):
+        have = [n for n, v in vars(module).items() if isinstance(v, type) and issubclass(v, Game) and v.__module__ == module.__name__]
+        raise UnseenError(f"game {name!r}: {file} has no game class {cls_name!r}; it has: {', '.join(have) or 'none'}.")
+    return cls
+
+
+def _import_file(path: Path) -> Any:
+    """Import a file by path, under a name that is the same in every process so the compilation cache works."""
+    module_name = f"unseen_user_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
+    if module_name in sys.modules:
+        return sys.modules[module_name]
+    described = importlib.util.spec_from_file_location(module_name, path.resolve())
+    assert described is not None and described.loader is not None
+    module = importlib.util.module_from_spec(described)
+    sys.modules[module_name] = module
+    sys.path.insert(0, str(path.resolve().parent))
+    try:
+        described.loader.exec_module(module)
+    except Exception as error:
+        del sys.modules[module_name]
+        if isinstance(error, UnseenError):
+            raise
+        raise RuleError(f"game file {path}: it does not import: {type(error).__name__}: {error}.") from error
+    finally:
+        sys.path.remove(str(path.resolve().parent))
+    return module
+

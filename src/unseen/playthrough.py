@@ -1,0 +1,66 @@
+"""A complete log of one random game through the public interface, for people to read and tests to compare."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from unseen.game import PUBLIC, Game
+from unseen.position import Position
+
+VIEWERS = ((0, "player 1"), (1, "player 2"), (PUBLIC, "public"))
+
+
+def playthrough(game: Game, seed: int = 0) -> dict[str, Any]:
+    """One game of uniformly random moves: each position with all that the interface says of it."""
+    rng = random.Random(seed)
+    position = Position(game)
+    steps = []
+    while not position.is_terminal:
+        action = position.actions[int(rng.random() * len(position.actions))]
+        steps.append(_describe(position) | {"action": action, "action_name": position.describe(action)})
+        position.apply(action)
+    return {"game": game.spec, "seed": seed, "steps": [*steps, _describe(position)], "utilities": list(position.utilities)}
+
+
+def _describe(position: Position) -> dict[str, Any]:
+    said: dict[str, Any] = {
+        "history": list(position.history),
+        "player": position.player,
+        "sees": {name: position.render(who) for who, name in VIEWERS},
+        "seen": {name: [list(percept) for percept in position.seen(who)] for who, name in VIEWERS},
+    }
+    if position.is_terminal:
+        return said
+    said["actions"] = [{"action": a, "name": name} for a, name in position.action_names.items()]
+    if position.is_chance:
+        for row, p in zip(said["actions"], position.chance_probabilities, strict=True):
+            row["probability"] = p
+    else:
+        said["infoset"] = f"{position.infoset:016x}"
+    return said
+
+
+def as_text(log: dict[str, Any]) -> str:
+    """A playthrough as lines of text."""
+    lines = [f"game: {log['game']}", f"seed: {log['seed']}"]
+    for step in log["steps"]:
+        lines += ["", f"history: {' '.join(map(str, step['history'])) or '(start)'}", f"to move: {_mover(step['player'])}"]
+        if "infoset" in step:
+            lines.append(f"information set: {step['infoset']}")
+        for name in step["sees"]:
+            percepts = " ".join("/".join(map(str, p)) for p in step["seen"][name])
+            lines.append(f"{name} sees: {step['sees'][name]}")
+            lines.append(f"{name} was told: {percepts or '-'}")
+        if "actions" in step:
+            lines.append("actions: " + ", ".join(_action(row) for row in step["actions"]))
+            lines.append(f"plays: {step['action']} {step['action_name']}")
+    return "\n".join([*lines, "", f"utilities: {log['utilities'][0]:g} {log['utilities'][1]:g}"])
+
+
+def _mover(player: int) -> str:
+    return {-1: "chance", -2: "nobody, the game is over"}.get(player, f"player {player + 1}")
+
+
+def _action(row: dict[str, Any]) -> str:
+    return f"{row['action']} {row['name']}" + (f" ({row['probability']:.4g})" if "probability" in row else "")

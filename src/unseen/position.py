@@ -1,0 +1,245 @@
+"""A game in progress, for people and for Python code: step through it by hand, see what each player has seen.
+
+The rules run here as plain Python, so a breakpoint in a rule stops there, nothing needs to be compiled, and an exception in a rule
+is reported with the history at which it was raised.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from unseen import engine
+from unseen.compiling import as_python
+from unseen.errors import GameFault, UnseenError
+from unseen.game import CHANCE, PUBLIC, TERMINAL, Game
+
+FINGERPRINT_PLAYOUTS = 32
+
+
+class Percept(NamedTuple):
+    """What one step told one viewer: 1 + its own action if it moved, the public token and its private token; 0 is nothing."""
+
+    own: int
+    public: int
+    private: int
+
+
+class Position:
+    """A history of a game with the state it leads to.
+
+    `position.apply(a)` plays on, `position.child(a)` leaves this one alone; `player`, `actions`, `seen(who)` and `render(who)` say
+    where it stands.
+    """
+
+    def __init__(self, game: Game, history: Iterable[int] = ()) -> None:
+        self.game = game
+        self.history: tuple[int, ...] = ()
+        self.state = game.new_state()
+        self._seen: tuple[list[Percept], list[Percept], list[Percept]] = ([], [], [])
+        self._call("start", self.state)
+        self.player = self._read_player()
+        self._actions: list[int] | None = None
+        for action in history:
+            self.apply(action)
+
+    # Where it stands ------------------------------------------------------------------------------------------------------
+
+    @property
+    def is_terminal(self) -> bool:
+        return self.player == TERMINAL
+
+    @property
+    def is_chance(self) -> bool:
+        return self.player == CHANCE
+
+    @property
+    def actions(self) -> list[int]:
+        """The legal actions (or chance outcomes), ascending; none at the end of the game."""
+        if self._actions is None:
+            self._actions = [] if self.is_terminal else self._read_actions()
+        return self._actions
+
+    @property
+    def chance_probabilities(self) -> list[float]:
+        """The probability of each chance outcome in `actions`."""
+        if not self.is_chance:
+            raise UnseenError(f"{self}: it is not chance's move.")
+        n = len(self.actions)
+        return [float(self._call("chance", self.state, a, n)) for a in self.actions]
+
+    @property
+    def utilities(self) -> tuple[float, float]:
+        """The payoffs of both players at the end of the game."""
+        if not self.is_terminal:
+            raise UnseenError(f"{self}: the game is not over, so it has no payoffs yet.")
+        return float(self._call("utility", self.state, 0)), float(self._call("utility", self.state, 1))
+
+    def seen(self, who: int) -> tuple[Percept, ...]:
+        """The action-observation history of player 0, player 1 or PUBLIC."""
+        return tuple(self._seen[who])
+
+    def key(self, who: int) -> int:
+        """The 64-bit key of what `who` has seen."""
+        return history_key(who, self._seen[who])
+
+    @property
+    def infoset(self) -> int:
+        """The key of the information set of the player to move."""
+        if self.player < 0:
+            raise UnseenError(f"{self}: no player is to move, so there is no information set.")
+        return self.key(self.player)
+
+    # Moving on --------------------------------------------------------------------------------------------------------------
+
+    def apply(self, action: int) -> Position:
+        """Play `action` here. Returns this position."""
+        if action not in self.actions:
+            legal = ", ".join(map(str, self.actions)) or "none, the game is over"
+            raise UnseenError(f"{self}: action {action!r} is not legal; the legal actions are: {legal}.")
+        tell = np.zeros(3, np.int64)
+        mover = self.player
+        self._call("apply", self.state, int(action), tell)
+        self.history += (int(action),)
+        self._actions = None
+        for viewer in (0, 1, PUBLIC):
+            own = int(action) + 1 if viewer == mover else 0
+            private = int(tell[viewer]) if viewer != PUBLIC else 0
+            percept = Percept(own, int(tell[PUBLIC]), private)
+            if any(percept):
+                self._seen[viewer].append(percept)
+        self.player = self._read_player()
+        return self
+
+    def copy(self) -> Position:
+        """A position of its own with the same history."""
+        other = object.__new__(Position)
+        other.game, other.history, other.player, other._actions = self.game, self.history, self.player, self._actions
+        other.state = self.state.copy()
+        other._seen = (list(self._seen[0]), list(self._seen[1]), list(self._seen[2]))
+        return other
+
+    def child(self, action: int) -> Position:
+        """The position after `action`, leaving this one as it is."""
+        return self.copy().apply(action)
+
+    # Words ------------------------------------------------------------------------------------------------------------------
+
+    def describe(self, action: int) -> str:
+        """The game's word for `action` here."""
+        return str(self._call("describe_action", self.state, action))
+
+    @property
+    def action_names(self) -> dict[int, str]:
+        """The legal actions with their descriptions."""
+        return {a: self.describe(a) for a in self.actions}
+
+    def render(self, who: int) -> str:
+        """What `who` (0, 1 or PUBLIC) sees here, for people."""
+        text = self._call("render", self.state, who)
+        if text is not None:
+            return str(text)
+        return "seen: " + (" ".join("/".join(map(str, p)) for p in self._seen[who]) or "nothing")
+
+    def __str__(self) -> str:
+        return f"{self.game.spec}: {' '.join(map(str, self.history))}".rstrip()
+
+    def __repr__(self) -> str:
+        return f"<Position {self}>"
+
+    @classmethod
+    def from_text(cls, text: str) -> Position:
+        """The position that `str(position)` was made from."""
+        from unseen.loading import load  # `loading` needs positions to check a user's file
+
+        spec, colon, moves = text.rpartition(": ") if ": " in text else text.rpartition(":")
+        if not colon and moves:
+            spec, moves = text, ""
+        try:
+            history = [int(word) for word in moves.split()]
+        except ValueError:
+            raise UnseenError(f"position {text!r}: after the game and a colon come action numbers, not {moves!r}.") from None
+        return cls(load(spec), history)
+
+    # Calling the rules --------------------------------------------------------------------------------------------------------
+
+    def _call(self, rule: str, *args: Any) -> Any:
+        try:
+            return getattr(self.game, rule)(*args)
+        except UnseenError:
+            raise
+        except Exception as error:
+            where = history_text(self.game, self.history)
+            name = type(self.game).__name__
+            raise GameFault(f"{name}.{rule} raised {type(error).__name__}: {error}, at history {where}.") from error
+
+    def _read_player(self) -> int:
+        player = int(self._call("player", self.state))
+        if player not in (0, 1, CHANCE, TERMINAL):
+            where = history_text(self.game, self.history)
+            raise GameFault(f"{type(self.game).__name__}.player returned {player}, not 0, 1, CHANCE or TERMINAL, at history {where}.")
+        return player
+
+    def _read_actions(self) -> list[int]:
+        out = np.zeros(self.game.width, np.int64)
+        n = int(self._call("actions", self.state, out))
+        return [int(a) for a in out[:n]]
+
+
+def history_key(viewer: int, percepts: Iterable[Percept]) -> int:
+    """The key of an action-observation history: the same number that compiled code computes."""
+    key = as_python(engine.root_key)(viewer)
+    for own, public, private in percepts:
+        key = as_python(engine.extend_key)(key, own, public, private)
+    return int(key)
+
+
+def history_text(game: Game, history: Sequence[int]) -> str:
+    """A history for people: numbers, and words if the game's words work."""
+    if not history:
+        return "[] (the start)"
+    words = []
+    state, tell = game.new_state(), np.zeros(3, np.int64)
+    try:
+        game.start(state)
+        for action in history:
+            words.append(str(game.describe_action(state, action)))
+            game.apply(state, action, tell)
+    except Exception:  # a fault is being reported already; the numbers must do
+        return str(list(history))
+    return f"{list(history)} ({', '.join(words)})"
+
+
+def random_history(game: Game, rng: random.Random) -> Position:
+    """A position at the end of a game of uniformly random moves, chance included."""
+    position = Position(game)
+    while not position.is_terminal:
+        if len(position.history) > game.max_length:
+            where = history_text(game, position.history[:8])
+            raise GameFault(f"{type(game).__name__}: a game goes on past max_length = {game.max_length}; it begins {where}.")
+        actions = position.actions
+        if not actions:
+            raise GameFault(f"{type(game).__name__}.actions offers nothing at history {history_text(game, position.history)}.")
+        position.apply(actions[int(rng.random() * len(actions))])
+    return position
+
+
+def fingerprint(game: Game) -> str:
+    """A digest of how the game behaves: its name, parameters and all that shows in a few dozen seeded random games.
+
+    It stays the same when only the text of the rules changes, so strategy files outlive a tidied source.
+    """
+    digest = hashlib.sha256(repr((game.name, game.settings)).encode())
+    rng = random.Random(0)
+    for _ in range(FINGERPRINT_PLAYOUTS):
+        position = Position(game)
+        while not position.is_terminal:
+            chance = [round(p, 9) for p in position.chance_probabilities] if position.is_chance else []
+            digest.update(repr((position.player, position.actions, chance)).encode())
+            position.apply(rng.choice(position.actions))
+        digest.update(repr((position.history, position._seen, position.utilities)).encode())
+    return digest.hexdigest()[:32]

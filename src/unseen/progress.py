@@ -1,0 +1,49 @@
+"""Progress on standard error for anything that takes over two seconds."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Any
+
+SHOW_AFTER_SECONDS = 1.5
+
+
+class ProgressBar:
+    """Counts things done; appears only if the work goes on for a while. Use it as a context manager and call it with the count."""
+
+    def __init__(self, label: str, unit: str) -> None:
+        self.label, self.unit = label, unit
+        self.began = time.monotonic()
+        self.bar: Any = None
+        self.task: Any = None
+        self.done = 0
+
+    def __enter__(self) -> ProgressBar:
+        return self
+
+    def __call__(self, done: int) -> None:
+        self.done = done
+        elapsed = time.monotonic() - self.began
+        if self.bar is None and elapsed > SHOW_AFTER_SECONDS:
+            self._show()
+        if self.bar is not None:
+            self.bar.update(self.task, completed=done, rate=f"{done / elapsed:,.0f} {self.unit}/s")
+
+    def _show(self) -> None:
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (
+            SpinnerColumn(),
+            TextColumn(f"{self.label}: {{task.completed:,.0f}} {self.unit}"),
+            TextColumn("{task.fields[rate]}"),
+            TimeElapsedColumn(),
+        )
+        self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
+        self.task = self.bar.add_task(self.label, total=None, rate="")
+        self.bar.start()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.bar is not None:
+            self.bar.stop()

@@ -1,0 +1,177 @@
+"""The one strategy type: a probability for each action at each information set, keyed by what the player has seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unseen import strategy_file
+from unseen.enumeration import Progress, enumerate_game, example_histories
+from unseen.errors import UnseenError
+from unseen.game import Game
+from unseen.loading import load
+from unseen.position import Position, history_text
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+SUM_TOLERANCE = 1e-6
+
+
+class Strategy:
+    """A tabular behaviour strategy for one or both players of a game. `j` information sets, `c` cells (actions at them).
+
+    At an information set that is not in the table it chooses evenly, so an empty table is the uniform strategy, and the table of a search
+    that never saw some part of the game is still a strategy for all of it.
+    """
+
+    def __init__(
+        self, game: Game | str, *, keys: ArrayLike = (), player: ArrayLike = (), count: ArrayLike = (),
+        actions: ArrayLike = (), probability: ArrayLike = (),
+    ) -> None:  # fmt: skip
+        self.game = load(game)
+        self.keys: NDArray[np.uint64] = np.asarray(keys, np.uint64)  # (j,)
+        self.player: NDArray[np.int8] = np.asarray(player, np.int8)  # (j,) whose set it is
+        self.count: NDArray[np.int64] = np.asarray(count, np.int64)  # (j,) how many actions it has
+        self.actions: NDArray[np.int32] = np.asarray(actions, np.int32)  # (c,)
+        self.probability: NDArray[np.float64] = np.asarray(probability, np.float64)  # (c,)
+        self.first: NDArray[np.int64] = np.cumsum(self.count) - self.count  # (j,) the cell of its first action
+        self._order = np.argsort(self.keys, kind="stable")
+        self._sorted = self.keys[self._order]
+        self._check()
+
+    # Making one --------------------------------------------------------------------------------------------------------------
+
+    @classmethod
+    def uniform(cls, game: Game | str) -> Strategy:
+        """The strategy that chooses evenly everywhere, with an empty table."""
+        return cls(game)
+
+    @classmethod
+    def random(cls, game: Game | str, seed: int = 0, progress: Progress | None = None) -> Strategy:
+        """A strategy drawn from the flat Dirichlet distribution at each information set. Enumerates the game."""
+        found = enumerate_game(load(game), progress=progress)
+        weights = np.random.default_rng(seed).standard_exponential(len(found.sets.actions))
+        return cls._normalised(found.game, found.keys, found.sets.player, found.sets.count, found.sets.actions, weights)
+
+    @classmethod
+    def from_function(
+        cls, game: Game | str, choose: Callable[[Position], Mapping[int, float]], progress: Progress | None = None
+    ) -> Strategy:
+        """The strategy that a Python function describes.
+
+        `choose(position)` is called once for each information set, with one position in it, and returns weights by action;
+        actions that it leaves out get none. It must look only at what the player to move has seen.
+        """
+        game = load(game)
+        found, histories = example_histories(game, progress)
+        weights = np.zeros(len(found.sets.actions))
+        for j, history in enumerate(histories):
+            position = Position(game, history)
+            chosen = dict(choose(position))
+            actions = position.actions
+            total = sum(chosen.values())
+            if not set(chosen) <= set(actions) or not total > 0.0 or min(chosen.values()) < 0.0:
+                where = history_text(game, history)
+                raise UnseenError(
+                    f"the function gave the weights {chosen} at history {where}; they must be for actions in {actions}, "
+                    "not negative, and sum to more than 0."
+                )
+            for k, action in enumerate(actions):
+                weights[found.sets.cell[j] + k] = chosen.get(action, 0.0)
+        return cls._normalised(game, found.keys, found.sets.player, found.sets.count, found.sets.actions, weights)
+
+    @classmethod
+    def _normalised(
+        cls, game: Game, keys: NDArray[np.uint64], player: NDArray[np.int8], count: NDArray[np.int32],
+        actions: NDArray[np.int32], weights: NDArray[np.float64],
+    ) -> Strategy:  # fmt: skip
+        first = np.cumsum(count) - count
+        totals = np.add.reduceat(weights, first) if len(first) else np.zeros(0)
+        return cls(game, keys=keys, player=player, count=count, actions=actions, probability=weights / np.repeat(totals, count))
+
+    # Asking it ---------------------------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        """The number of information sets in the table."""
+        return len(self.keys)
+
+    def __contains__(self, position: object) -> bool:
+        return isinstance(position, Position) and bool(self.find(np.array([position.infoset], np.uint64))[0] >= 0)
+
+    def __getitem__(self, position: Position) -> dict[int, float]:
+        """The probability of each legal action at a position of a player."""
+        self.check_game(position.game)
+        actions = position.actions
+        at = int(self.find(np.array([position.infoset], np.uint64))[0])
+        if at < 0:
+            return {action: 1.0 / len(actions) for action in actions}
+        cells = slice(self.first[at], self.first[at] + self.count[at])
+        return dict(zip(self.actions[cells].tolist(), self.probability[cells].tolist(), strict=True))
+
+    def find(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """The row of each key in the table, -1 for those that are not there."""
+        if not len(self.keys):
+            return np.full(len(keys), -1, np.int64)
+        place = np.minimum(np.searchsorted(self._sorted, keys), len(self.keys) - 1)
+        return np.where(self._sorted[place] == keys, self._order[place], -1)
+
+    def check_game(self, game: Game) -> None:
+        """Raise if this strategy is for another game."""
+        if self.game != game:
+            raise UnseenError(f"the strategy is for {self.game.spec}, not for {game.spec}.")
+
+    # Files -------------------------------------------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the strategy to a file; see docs/strategy-format.md. The old file stays whole until the new one is."""
+        strategy_file.write(Path(path), self.game, self._columns())
+
+    @classmethod
+    def load(cls, path: str | Path, game: Game | str | None = None) -> Strategy:
+        """Read a strategy from a file, refusing one that is damaged or made for another game than `game`.
+
+        Without `game` the file's own word for it is used, which must be a game of the library: no file can make us run code.
+        """
+        game, columns = strategy_file.read(Path(path), load(game) if game is not None else None)
+        try:
+            return cls(game, **columns)
+        except UnseenError as error:
+            raise UnseenError(f"strategy file {path}: {error}") from error
+
+    # For people --------------------------------------------------------------------------------------------------------------
+
+    def table(self, rows: int = 40) -> Table:
+        """The first `rows` information sets as a table for `rich.print`."""
+        from unseen import drawing
+
+        return drawing.strategy_table(self, rows)
+
+    def draw(self, path: str | Path, panels: int = 12) -> None:
+        """Save a picture of up to `panels` situations."""
+        from unseen import drawing
+
+        drawing.draw_strategy(self, path, panels)
+
+    def __repr__(self) -> str:
+        return f"<Strategy for {self.game.spec}: {len(self)} information sets>"
+
+    def _columns(self) -> dict[str, NDArray[np.generic]]:
+        return {name: getattr(self, name) for name in strategy_file.COLUMNS}
+
+    def _check(self) -> None:
+        lengths = (len(self.player), len(self.count))
+        cells = int(self.count.sum())
+        if lengths != (len(self.keys),) * 2 or len(self.actions) != cells or len(self.probability) != cells:
+            raise UnseenError("the columns of the strategy do not fit together.")
+        if len(self.keys) and (self.count.min() < 1 or (self._sorted[1:] == self._sorted[:-1]).any()):
+            raise UnseenError("an information set of the strategy has no actions or is there twice.")
+        if not cells:
+            return
+        sums = np.add.reduceat(self.probability, self.first)
+        if not (self.probability >= 0.0).all() or not (np.abs(sums - 1.0) < SUM_TOLERANCE).all():
+            raise UnseenError("the probabilities of the strategy are not distributions.")

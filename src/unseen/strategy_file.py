@@ -1,0 +1,101 @@
+"""Strategy files: a line that says what it is, a line of JSON, arrays, and a checksum. Nothing in them is ever executed.
+
+docs/strategy-format.md describes every byte.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import StrategyFileError
+from unseen.files import write_atomically
+from unseen.game import Game
+from unseen.games import REGISTRY
+from unseen.loading import load
+from unseen.position import fingerprint
+
+MAGIC = b"unseen-strategy 1\n"
+COLUMNS = {"keys": "<u8", "player": "<i1", "count": "<i4", "actions": "<i4", "probability": "<f8"}
+PER_INFOSET = ("keys", "player", "count")
+CHECKSUM_BYTES = 32
+MAX_HEADER_BYTES = 65_536
+
+
+def write(path: Path, game: Game, columns: Mapping[str, NDArray[np.generic]]) -> None:
+    """Write a strategy's columns, with the game they belong to."""
+    header = {
+        "game": game.name,
+        "parameters": game.settings,
+        "fingerprint": fingerprint(game),
+        "infosets": len(columns["keys"]),
+        "cells": len(columns["actions"]),
+    }
+    parts = [MAGIC, json.dumps(header, sort_keys=True).encode() + b"\n"]
+    parts += [np.ascontiguousarray(columns[name], kind).tobytes() for name, kind in COLUMNS.items()]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    write_atomically(path, [*parts, digest.digest()])
+
+
+def read(path: Path, game: Game | None) -> tuple[Game, dict[str, NDArray[Any]]]:
+    """The game and the columns of a strategy file. Raises `StrategyFileError` for anything that is not right about it."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise StrategyFileError(f"strategy file {path}: it cannot be read: {error.strerror or error}.") from error
+    if not data.startswith(MAGIC):
+        raise StrategyFileError(f"strategy file {path}: it is not a strategy file (its first line is not {MAGIC.decode().strip()!r}).")
+    header, body = _read_header(path, data)
+    sizes = {name: header["infosets" if name in PER_INFOSET else "cells"] for name in COLUMNS}
+    expected = body + sum(np.dtype(kind).itemsize * sizes[name] for name, kind in COLUMNS.items()) + CHECKSUM_BYTES
+    if len(data) != expected:
+        raise StrategyFileError(f"strategy file {path}: it is {len(data)} bytes long but should be {expected}; it is cut off or damaged.")
+    if hashlib.sha256(data[:-CHECKSUM_BYTES]).digest() != data[-CHECKSUM_BYTES:]:
+        raise StrategyFileError(f"strategy file {path}: the checksum does not match; the file is damaged.")
+    game = _matching_game(path, header, game)
+    columns = {}
+    for name, kind in COLUMNS.items():
+        columns[name] = np.frombuffer(data, kind, sizes[name], body)
+        body += columns[name].nbytes
+    return game, columns
+
+
+def _read_header(path: Path, data: bytes) -> tuple[dict[str, Any], int]:
+    """The JSON line and where the arrays begin."""
+    end = data.find(b"\n", len(MAGIC), len(MAGIC) + MAX_HEADER_BYTES)
+    try:
+        header = json.loads(data[len(MAGIC) : end])
+        good = (
+            end > 0
+            and isinstance(header["game"], str)
+            and isinstance(header["parameters"], dict)
+            and isinstance(header["fingerprint"], str)
+            and all(type(header[name]) is int and header[name] >= 0 for name in ("infosets", "cells"))
+        )
+    except (ValueError, KeyError, TypeError):
+        good = False
+    if not good:
+        raise StrategyFileError(f"strategy file {path}: its header is damaged.")
+    return header, end + 1
+
+
+def _matching_game(path: Path, header: dict[str, Any], game: Game | None) -> Game:
+    """The game of the file, which must be `game` if that is given."""
+    spec = f"{header['game']}({', '.join(f'{k}={v}' for k, v in header['parameters'].items())})".removesuffix("()")
+    if game is None:
+        if header["game"] not in REGISTRY:
+            raise StrategyFileError(f"strategy file {path}: it is for {spec}, which is not a game of the library; say which game it is for.")
+        game = load(spec)
+    if (header["game"], header["parameters"]) != (game.name, game.settings):
+        raise StrategyFileError(f"strategy file {path}: it is for {spec}, not for {game.spec}.")
+    if header["fingerprint"] != fingerprint(game):
+        raise StrategyFileError(f"strategy file {path}: it is for {spec} with other rules than today's.")
+    return game

@@ -1,0 +1,356 @@
+"""The conformance kit: is this class a proper game? `check_game(game)` says what is wrong and where it shows first.
+
+Every history up to a budget is visited in order of length, then random games are played to reach deeper. At each history all rules
+are called as plain Python, twice, and once compiled, and what they say is compared with itself, with the protocol and with what
+was said at other histories that the player to move cannot tell from this one.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from unseen.compiling import JIT_DISABLED, kernel
+from unseen.engine import step
+from unseen.errors import GameFault, RuleError
+from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, PlainState
+from unseen.loading import load
+from unseen.position import history_text
+
+DEFAULT_HISTORIES = 10_000
+DEFAULT_PLAYOUTS = 200
+UNWRITTEN = -77
+LEFT_OVER = 85
+Progress = Callable[[int], None]
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One way in which a game breaks the protocol, with the shortest history at which it was seen."""
+
+    check: str
+    message: str
+    history: tuple[int, ...]
+    where: str
+
+    def __str__(self) -> str:
+        return f"{self.message}, at history {self.where}."
+
+
+@dataclass
+class Report:
+    """What was checked and what was found, the shortest histories first."""
+
+    game: Game
+    histories: int = 0
+    exhaustive: bool = False
+    """Whether every history of the game was visited."""
+    playouts: int = 0
+    longest: int = 0
+    faults: list[Fault] = field(default_factory=list)
+
+    @property
+    def ok(self) -> bool:
+        return not self.faults
+
+
+def check_game(game: Game | str, **options: Any) -> Report:
+    """Raise `GameFault`, listing every fault found, unless `game` keeps the protocol. Options are those of `find_faults`."""
+    report = find_faults(game, **options)
+    if not report.ok:
+        lines = "\n".join(f"- {fault}" for fault in report.faults)
+        raise GameFault(f"{report.game.spec} is not a proper game:\n{lines}")
+    return report
+
+
+def find_faults(
+    game: Game | str, histories: int = DEFAULT_HISTORIES, playouts: int = DEFAULT_PLAYOUTS, seed: int = 0,
+    progress: Progress | None = None,
+) -> Report:  # fmt: skip
+    """Check up to `histories` histories in order of length and `playouts` random games."""
+    inspector = _Inspector(load(game))
+    report = inspector.report
+    inspector.check_declarations()
+    frontier = deque([(inspector.root(), -1)])
+    while frontier and report.histories < histories:
+        before, action = frontier.popleft()
+        node = before if action < 0 else inspector.follow(before, action)
+        frontier.extend((node, a) for a in inspector.visit(node))
+        if progress is not None:
+            progress(report.histories)
+    report.exhaustive = not frontier
+    rng = random.Random(seed)
+    while not report.exhaustive and report.playouts < playouts:
+        node = inspector.root()
+        while actions := inspector.visit(node):
+            node = inspector.follow(node, rng.choice(actions))
+        report.playouts += 1
+        if progress is not None:
+            progress(report.histories)
+    report.faults = sorted(inspector.faults.values(), key=lambda fault: (len(fault.history), fault.history))
+    return report
+
+
+@dataclass
+class _Node:
+    """A history being checked: its state, what each player has seen, and who moved last."""
+
+    history: tuple[int, ...]
+    state: PlainState
+    seen: tuple[tuple[Any, ...], tuple[Any, ...]]
+    mover: int = CHANCE
+    player: int = TERMINAL
+
+
+class _Broken(Exception):
+    """A rule raised an exception; it has been noted, and this history goes no further."""
+
+
+class _Inspector:
+    """Calls the rules at one history after another and notes what is wrong."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.report = Report(game)
+        self.faults: dict[str, Fault] = {}
+        self.infosets: dict[Any, tuple[tuple[int, ...], dict[str, Any]]] = {}
+        self.compiled = not JIT_DISABLED
+        self.compact = game.new_states(1)
+
+    # Noting -------------------------------------------------------------------------------------------------------------------
+
+    def fault(self, check: str, message: str, history: tuple[int, ...]) -> None:
+        known = self.faults.get(check)
+        if known is None or len(history) < len(known.history):
+            name = type(self.game).__name__
+            self.faults[check] = Fault(check, f"{name}: {message}", history, history_text(self.game, history))
+
+    def call(self, history: tuple[int, ...], rule: str, *args: Any) -> Any:
+        """Call a rule in plain Python; an exception is a fault."""
+        try:
+            return getattr(self.game, rule)(*args)
+        except Exception as error:
+            self.fault(f"{rule} raises", f"{rule}() raised {type(error).__name__}: {error}", history)
+            raise _Broken from error
+
+    def twice(self, node: _Node, rule: str, *args: Any, result: Callable[[Any], Any] = lambda r: r) -> Any:
+        """Call a rule twice, making sure that it says the same and leaves the state alone."""
+        before = node.state.copy()
+        first = result(self.call(node.history, rule, node.state, *args))
+        second = result(self.call(node.history, rule, node.state, *args))
+        if node.state.values() != before.values():
+            self.fault(f"{rule} changes the state", f"{rule}() changes the state, which only apply() may", node.history)
+            node.state = before
+        if first != second and not (first != first and second != second):
+            self.fault(f"{rule} not deterministic", f"{rule}() says {first} and then {second} of the same state", node.history)
+        return first
+
+    # The start ----------------------------------------------------------------------------------------------------------------
+
+    def check_declarations(self) -> None:
+        game = self.game
+        for name, least in (("num_actions", 1), ("num_outcomes", 0), ("max_length", 1)):
+            value = getattr(game, name)
+            if not isinstance(value, (int, np.integer)) or value < least:
+                self.fault(name, f"{name} is {value!r}, but must be a whole number of at least {least}", ())
+        for rule in ("start", "player", "actions", "apply", "utility"):
+            if getattr(type(game), rule) is getattr(Game, rule):
+                self.fault(f"{rule} missing", f"the class does not define {rule}()", ())
+
+    def root(self) -> _Node | None:
+        """The empty history, or None if the game cannot even be started."""
+        if any(check.endswith("missing") or check in ("num_actions", "max_length") for check in self.faults):
+            return None
+        clean, dirty = self.game.new_state(), self.game.new_state()
+        for name in dirty.__slots__:
+            setattr(dirty, name, getattr(dirty, name) + LEFT_OVER)
+        try:
+            self.call((), "start", clean)
+            self.call((), "start", dirty)
+        except _Broken:
+            return None
+        for name, value in clean.values().items():
+            if dirty.values()[name] != value:
+                self.fault("start incomplete", f"start() does not set field {name!r}", ())
+        return _Node((), clean, ((), ()))
+
+    # One history --------------------------------------------------------------------------------------------------------------
+
+    def visit(self, node: _Node | None) -> list[int]:
+        """Check one history; returns the actions to follow it by, none if it is over or broken."""
+        if node is None:
+            return []
+        self.report.histories += 1
+        self.report.longest = max(self.report.longest, len(node.history))
+        try:
+            return self.check(node)
+        except _Broken:
+            return []
+
+    def check(self, node: _Node) -> list[int]:
+        node.player = player = int(self.twice(node, "player", result=int))
+        if player not in (0, 1, CHANCE, TERMINAL):
+            self.fault("player invalid", f"player() returns {player}, not 0, 1, CHANCE or TERMINAL", node.history)
+            return []
+        if self.game.simultaneous and (player == 1) != (node.mover == 0):
+            self.fault("simultaneous order", "the game is marked simultaneous, but its moves are not 0 and then 1", node.history)
+        if player == TERMINAL:
+            self.check_utilities(node)
+            return []
+        if len(node.history) >= self.game.max_length:
+            self.fault("too long", f"the game is not over after max_length = {self.game.max_length} moves", node.history)
+            return []
+        actions = self.check_actions(node, player)
+        if player == CHANCE:
+            self.check_chance(node, actions)
+        else:
+            self.check_infoset(node, player, actions)
+        return actions
+
+    def follow(self, node: _Node | None, action: int) -> _Node | None:
+        """The history one action longer, or None if the rules break on the way."""
+        if node is None:
+            return None
+        try:
+            return self.check_apply(node, action)
+        except _Broken:
+            return None
+
+    def check_utilities(self, node: _Node) -> None:
+        utilities = [float(self.twice(node, "utility", who, result=float)) for who in (0, 1)]
+        if not all(map(isfinite, utilities)):
+            self.fault("utility not finite", f"the utilities are {utilities}, but must be finite", node.history)
+        elif abs(sum(utilities)) > 1e-9:
+            self.fault("not zero-sum", f"the utilities {utilities} do not sum to zero", node.history)
+        if self.compiled:
+            self.compare(node, TERMINAL, [], utilities)
+
+    def check_actions(self, node: _Node, player: int) -> list[int]:
+        bound, name = (self.game.num_outcomes, "num_outcomes") if player == CHANCE else (self.game.num_actions, "num_actions")
+        out = np.full(self.game.width, UNWRITTEN, np.int64)
+        n = int(self.twice(node, "actions", out, result=int))
+        actions = [int(a) for a in out[: max(n, 0)]]
+        if n < 1 or n > len(out):
+            self.fault("number of actions", f"actions() returns {n}, but must offer from 1 to {len(out)} actions", node.history)
+            raise _Broken
+        if any(a < 0 or a >= bound for a in actions):
+            wrong = next(a for a in actions if a < 0 or a >= bound)
+            said = "does not write all the actions it counts" if wrong == UNWRITTEN else f"offers {wrong}"
+            self.fault("action bound", f"actions() {said}; actions must be from 0 to {name} - 1 = {bound - 1}", node.history)
+            raise _Broken
+        if any(a >= b for a, b in zip(actions, actions[1:], strict=False)):
+            self.fault("action order", f"actions() offers {actions}, which must be distinct and ascending", node.history)
+            actions = sorted(set(actions))
+        elif self.compiled:
+            self.compare(node, player, actions, [])
+        return actions
+
+    def check_chance(self, node: _Node, actions: list[int]) -> None:
+        p = [float(self.twice(node, "chance", a, len(actions), result=float)) for a in actions]
+        if not all(q > 0.0 for q in p):
+            self.fault("chance positive", f"chance() gives the probabilities {p}, which must all be positive", node.history)
+        elif abs(sum(p) - 1.0) > 1e-9:
+            self.fault("chance sum", f"the probabilities of chance sum to {sum(p)}, not to 1", node.history)
+
+    def check_infoset(self, node: _Node, player: int, actions: list[int]) -> None:
+        """All that the player to move is shown must be the same at histories that it cannot tell apart."""
+        names = [str(self.call(node.history, "describe_action", node.state, a)) for a in actions]
+        shown = {
+            "actions": actions,
+            "action names": names,
+            "rendering": self.call(node.history, "render", node.state, player),
+        }
+        earlier, before = self.infosets.setdefault((player, node.seen[player]), (node.history, shown))
+        for what, value in shown.items():
+            if before[what] != value:
+                where = history_text(self.game, earlier)
+                self.fault(
+                    f"infoset {what}",
+                    f"player {player} has seen the same as at {where}, but the {what} differ: {before[what]!r} there, {value!r} here",
+                    node.history,
+                )
+
+    def check_apply(self, node: _Node, a: int) -> _Node:
+        history = (*node.history, a)
+        results = []
+        for _ in range(2):
+            state, tell = node.state.copy(), np.zeros(3, np.int64)
+            self.call(history, "apply", state, a, tell)
+            results.append((state, tell.tolist()))
+        (state, told), (state_again, told_again) = results
+        if state.values() != state_again.values() or told != told_again:
+            self.fault("apply not deterministic", "apply() does not do the same twice", history)
+        if not all(0 <= token <= MAX_TOKEN for token in told):
+            self.fault("token", f"apply() tells {told}; tokens must be from 0 to {MAX_TOKEN}", history)
+        if self.game.simultaneous and node.player == 0 and any(told):
+            message = "the game is marked simultaneous, but something is told between the two halves of a joint move"
+            self.fault("simultaneous tokens", message, history)
+        if self.compiled:
+            self.compare_apply(node, a, state, told)
+        seen = []
+        for who in (0, 1):
+            percept = (a + 1 if who == node.player else 0, told[PUBLIC], told[who])
+            seen.append((*node.seen[who], percept) if any(percept) else node.seen[who])
+        return _Node(history, state, (seen[0], seen[1]), mover=node.player)
+
+    # Compiled rules -------------------------------------------------------------------------------------------------------------
+
+    def compare(self, node: _Node, player: int, actions: list[int], utilities: list[float]) -> None:
+        """Ask the compiled rules about the same state."""
+        out, payoffs = np.full(max(self.game.width, 2), UNWRITTEN, np.int64), np.zeros(2)
+        node.state.write(self.compact)
+        try:
+            found = ask(self.game, self.compact, out, payoffs)
+        except RuleError as error:
+            self.fault("compile", f"the rules do not compile: {error}", ())
+            self.compiled = False
+            return
+        plain: tuple[Any, ...] = (player, actions, utilities)
+        native = (int(found[0]), out[: found[1]].tolist(), payoffs.tolist() if player == TERMINAL else [])
+        if plain != native:
+            self.fault("compiled differs", f"plain Python says (player, actions, utilities) {plain}, compiled {native}", node.history)
+
+    def compare_apply(self, node: _Node, a: int, after: PlainState, told: list[int]) -> None:
+        """Play the same action with the compiled rules."""
+        tell = np.zeros(3, np.int64)
+        node.state.write(self.compact)
+        try:
+            play(self.game, self.compact, a, tell)
+        except RuleError as error:
+            self.fault("compile", f"the rules do not compile: {error}", ())
+            self.compiled = False
+            return
+        history = (*node.history, a)
+        for name, plain in after.values().items():
+            native = self.compact[name][0].tolist()
+            if plain != native:
+                kind = self.game.state[name].base
+                fits = kind.kind not in "iu" or np.array_equal(np.asarray(plain).astype(kind), plain)
+                reason = "plain Python and compiled rules differ" if fits else f"the value does not fit its type {kind}"
+                self.fault(f"field {name}", f"after apply() field {name!r} is {plain} or {native}: {reason}", history)
+        if tell.tolist() != told:
+            self.fault("compiled tokens", f"plain apply() tells {told}, compiled {tell.tolist()}", history)
+
+
+@kernel
+def ask(game, states, out, payoffs):  # type: ignore[no-untyped-def]
+    """What the compiled rules say of a state: player and number of actions; the actions or payoffs are written."""
+    s = states[0]
+    p = game.player(s)
+    if p == TERMINAL:
+        payoffs[0] = game.utility(s, 0)
+        payoffs[1] = game.utility(s, 1)
+        return p, 0
+    return p, game.actions(s, out)
+
+
+@kernel
+def play(game, states, a, tell):  # type: ignore[no-untyped-def]
+    """Play one action with the compiled rules."""
+    step(game, states[0], a, tell)
