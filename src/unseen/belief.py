@@ -1,12 +1,13 @@
 """Who could be where: every history that fits what one viewer has seen, without a line of code in the game.
 
-The *trellis* has a layer for each length of history. A node is a state together with how many of the viewer's percepts have been matched
-on the way to it; histories that agree in both are merged and only counted. Edges are the moves whose percept is silence or
-the next one seen. A backward pass then drops every node from which the end cannot be reached, so what remains answers exactly: which moves
-stay on target, how many histories there are, which worlds they lead to; and it samples them uniformly.
+The *trellis* has a layer for each length of history. A node is a state together with how many of the viewer's percepts have
+been matched on the way to it; histories that agree in both are merged and only counted. Edges are the moves whose percept is
+silence or the next one seen. A backward pass then drops every node from which the end cannot be reached, so what remains
+answers exactly: which moves stay on target, how many histories there are, which worlds they lead to; and it samples them
+uniformly.
 
-When a layer grows past the cap there is no trellis (`belief.exact` is False): moves can still be checked one percept at a time, and a walk
-that gets stuck has left the target. The probability of each such walk is still known.
+When a layer grows past the cap there is no trellis (`belief.exact` is False): moves can still be checked one percept at a time,
+and a walk that gets stuck has left the target. The probability of each such walk is still known.
 """
 
 from __future__ import annotations
@@ -71,7 +72,9 @@ class Belief:
     @property
     def trellis(self) -> Trellis:
         if not self.exact:
-            raise BeliefTooLarge(f"{self.game.spec}: more than {self.cap} states fit what was seen; raise the cap to list or count them.")
+            raise BeliefTooLarge(
+                f"{self.game.spec}: more than {self.cap} states fit what was seen; raise the cap to list or count them."
+            )
         return self._trellis
 
     # Histories -------------------------------------------------------------------------------------------------------------
@@ -143,7 +146,7 @@ class Belief:
             return []
         if trellis.ends[node]:
             return position.actions
-        return trellis.action[trellis.first[node] : trellis.first[node + 1]].tolist()
+        return [int(a) for a in trellis.action[trellis.first[node] : trellis.first[node + 1]]]
 
     def try_history(self, rng: python_random.Random) -> tuple[tuple[int, ...], float, bool]:
         """Walk from the start by uniformly chosen moves that stay on target: the history, its probability, whether it fits.
@@ -203,7 +206,9 @@ def _build(game: Game, viewer: int, seen: tuple[Percept, ...], to_move: int | No
                 enter_all(trellis, _bytes(trellis), slots, high, sizes[NODES])
         high = int(sizes[NODES])
     n, e = sizes.tolist()
-    return Trellis(trellis.states[:n], trellis.matched[:n], trellis.ends[:n], trellis.first[: n + 1], trellis.action[:e], trellis.child[:e])
+    return Trellis(
+        trellis.states[:n], trellis.matched[:n], trellis.ends[:n], trellis.first[: n + 1], trellis.action[:e], trellis.child[:e]
+    )
 
 
 def _bytes(trellis: Trellis) -> NDArray[np.uint8]:
@@ -220,20 +225,20 @@ def _grown(trellis: Trellis, nodes: int, edges: int, width: int) -> Trellis:
 
 
 @kernel
-def plant(game, trellis, target, to_move):  # type: ignore[no-untyped-def]
+def plant(game, trellis, target, to_move):
     """The root: the start of the game, with nothing seen."""
     game.start(trellis.states[0])
     trellis.ends[0] = is_end(game, trellis.states[0], 0, target, to_move)
 
 
 @piece
-def is_end(game, s, matched, target, to_move):  # type: ignore[no-untyped-def]
+def is_end(game, s, matched, target, to_move):
     """Whether all percepts were seen and, if it matters, the right player is to move (-9: it does not matter)."""
     return matched == target and (to_move == -9 or game.player(s) == to_move)
 
 
 @piece
-def hash_state(raw, node, matched):  # type: ignore[no-untyped-def]
+def hash_state(raw, node, matched):
     """A hash of a node's state and the percepts matched."""
     h = mix(np.uint64(matched + 1))
     for k in range(raw.shape[1]):
@@ -242,7 +247,7 @@ def hash_state(raw, node, matched):  # type: ignore[no-untyped-def]
 
 
 @piece
-def same_state(raw, a, b):  # type: ignore[no-untyped-def]
+def same_state(raw, a, b):
     for k in range(raw.shape[1]):
         if raw[a, k] != raw[b, k]:
             return False
@@ -250,7 +255,7 @@ def same_state(raw, a, b):  # type: ignore[no-untyped-def]
 
 
 @piece
-def enter(trellis, raw, slots, node):  # type: ignore[no-untyped-def]
+def enter(trellis, raw, slots, node):
     """The node of this layer that equals `node`, which is entered in the table if there is none yet."""
     mask = np.uint64(len(slots) - 1)
     slot = hash_state(raw, node, trellis.matched[node]) & mask
@@ -264,13 +269,13 @@ def enter(trellis, raw, slots, node):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def enter_all(trellis, raw, slots, low, high):  # type: ignore[no-untyped-def]
+def enter_all(trellis, raw, slots, low, high):
     for node in range(low, high):
         enter(trellis, raw, slots, node)
 
 
 @piece
-def match(percepts, t, own, public, private):  # type: ignore[no-untyped-def]
+def match(percepts, t, own, public, private):
     """How many percepts are matched after one more step; -1 if the step contradicts what was seen."""
     if own == 0 and public == 0 and private == 0:
         return t
@@ -280,7 +285,7 @@ def match(percepts, t, own, public, private):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def extend(game, trellis, raw, low, high, viewer, percepts, to_move, slots, blank, out, tell, sizes):  # type: ignore[no-untyped-def]
+def extend(game, trellis, raw, low, high, viewer, percepts, to_move, slots, blank, out, tell, sizes):
     """Add the children of nodes `low` to `high`. Returns the first node that was not done because room was short."""
     width = len(out)
     for node in range(low, high):
@@ -324,13 +329,11 @@ def _alive(full: Trellis) -> Trellis:
     keep &= np.repeat(alive, np.diff(full.first))
     kept = np.concatenate([[0], np.cumsum(keep)])[full.first]
     first = np.concatenate([kept[:n][alive], kept[-1:]])
-    return Trellis(
-        full.states[alive], full.matched[alive], full.ends[alive], first, full.action[keep], number[full.child[keep]]
-    )
+    return Trellis(full.states[alive], full.matched[alive], full.ends[alive], first, full.action[keep], number[full.child[keep]])
 
 
 @kernel
-def mark_alive(first, child, alive):  # type: ignore[no-untyped-def]
+def mark_alive(first, child, alive):
     for node in range(len(alive) - 1, -1, -1):
         for e in range(first[node], first[node + 1]):
             alive[node] |= alive[child[e]]
@@ -351,7 +354,7 @@ def _count(trellis: Trellis) -> tuple[NDArray[Any], NDArray[Any]]:
 
 
 @kernel
-def add_up(first, child, ends, ways, completions):  # type: ignore[no-untyped-def]
+def add_up(first, child, ends, ways, completions):
     """Fill in the number of ways from the root to each node, and from each node to an end."""
     n = len(ends)
     if n > 0:
@@ -366,7 +369,7 @@ def add_up(first, child, ends, ways, completions):  # type: ignore[no-untyped-de
 
 
 @kernel
-def draw_history(trellis, completions, path, rng):  # type: ignore[no-untyped-def]
+def draw_history(trellis, completions, path, rng):
     """A history drawn uniformly: its actions in `path`. Returns its length and its last node."""
     node = 0
     length = 0

@@ -12,7 +12,7 @@ from unseen.enumeration import enumerate_game
 from unseen.exact.sequence_form import SequenceForm
 from unseen.game import Game
 
-PEERS = {
+PEERS: dict[str, Callable[[Any], str | None]] = {
     "kuhn_poker": lambda g: "kuhn_poker" if g.cards == 3 else None,
     "leduc_poker": lambda g: "leduc_poker" if (g.ranks, g.suits, g.suits_seen) == (3, 2, True) else None,
     "liars_dice": lambda g: f"liars_dice(numdice={g.dice1},dice_sides={g.faces})" if g.dice1 == g.dice2 else None,
@@ -61,13 +61,14 @@ def bench(game: Game, seed: int = 0) -> list[Measurement]:
     """Measure random playouts, enumeration, building the sequence form, and the exploitability of uniform play."""
     peer = _open_spiel(game)
     games = 20_000
-    rows = [Measurement("random playouts", "per second", games / seconds(lambda: playouts(game, games, seed)), peer and peer.playouts())]
+    rate = games / seconds(lambda: playouts(game, games, seed))
+    rows = [Measurement("random playouts", "per second", rate, peer.playouts() if peer else None)]
     histories = enumerate_game(game).histories
     rows.append(Measurement("enumeration", "histories per second", histories / seconds(lambda: enumerate_game(game))))
     build = seconds(lambda: SequenceForm(game))
     form = SequenceForm(game)
     uniform = form.uniform()
-    theirs = peer and peer.exploitability()
+    theirs = peer.exploitability() if peer else None
     evaluate = seconds(lambda: form.evaluate(uniform))
     rows.append(Measurement("build the sequence form", "seconds", build))
     rows.append(Measurement("exploitability of uniform play", "seconds", evaluate, theirs))
@@ -102,7 +103,7 @@ class _OpenSpiel:
 
 
 def _open_spiel(game: Game) -> _OpenSpiel | None:
-    name = PEERS.get(game.name, lambda g: None)(game)
+    name = PEERS[game.name](game) if game.name in PEERS else None
     if name is None:
         return None
     try:

@@ -97,7 +97,7 @@ def read_strategy(name: str, game: Game) -> Strategy:
 def games(as_json: AsJson = False, debug: Debug = False) -> None:
     """List the games that come with the library."""
     classes = {name: loading.registered(name) for name in loading.names()}
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "name": name,
             "parameters": {n: p.default for n, p in cls.parameters.items()},
@@ -153,7 +153,7 @@ def check(
     loaded = loading.load(game, try_out=False)
     with ProgressBar(f"checking {loaded.name}", "histories") as bar:
         report = find_faults(loaded, histories, playouts, seed, bar)
-    faults = [{"check": f.check, "message": str(f), "history": list(f.history)} for f in report.faults]
+    faults = [{"check": f.check, "message": str(f), "history": list(f.history), "details": f.details} for f in report.faults]
     result = {
         "game": loaded.spec, "ok": report.ok, "histories": report.histories, "exhaustive": report.exhaustive,
         "playouts": report.playouts, "max_length": report.longest, "faults": faults,
@@ -164,7 +164,7 @@ def check(
         extent = "all of them" if report.exhaustive else f"not all; {report.playouts} random games included"
         print(f"{loaded.spec}: {report.histories:,} histories checked ({extent}), the longest of {report.longest} moves.")
         for fault in report.faults:
-            print(f"- {fault}")
+            print(f"- {fault}" + f"\n{fault.details}" * bool(fault.details))
         print("No faults found." if report.ok else f"{len(faults)} faults.")
     if not report.ok:
         raise typer.Exit(1)

@@ -53,11 +53,13 @@ from numba.extending import (
 from unseen.errors import RuleError
 
 F = TypeVar("F", bound=Callable[..., Any])
-JIT_DISABLED = bool(config.DISABLE_JIT)
+JIT_DISABLED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 """True under NUMBA_DISABLE_JIT=1: everything runs as plain Python, so that a breakpoint in a rule stops there."""
 
-KERNEL_OPTIONS = {"error_model": "numpy", "nogil": True, "_nrt": False}
-PIECE_OPTIONS = {"error_model": "numpy", "forceinline": True, "_nrt": False}
+KERNEL_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
+PIECE_OPTIONS: dict[str, Any] = {"error_model": "numpy", "forceinline": True, "_nrt": False}
+ALLOCATION_ERROR = "Only accept returning of array passed into the function"
+"""What the compiler says of an allocation when reference counting is off."""
 CACHE_FILES_PER_KERNEL = 64
 SLOW_COMPILE_SECONDS = 1.0
 
@@ -89,7 +91,7 @@ def piece(function: F) -> F:
     """Compile a small function that kernels call. It is inlined, so splitting a kernel into pieces costs nothing."""
     if JIT_DISABLED:
         return function
-    return cast(F, _use_content_cache(njit(cache=True, **PIECE_OPTIONS)(function)))
+    return cast(F, njit(**PIECE_OPTIONS)(function))
 
 
 def _wrapping_uint64(function: F) -> F:
@@ -106,7 +108,7 @@ def _wrapping_uint64(function: F) -> F:
 # The cache --------------------------------------------------------------------------------------------------------------
 
 
-class ContentCacheFile(IndexDataCacheFile):  # type: ignore[misc]
+class ContentCacheFile(IndexDataCacheFile):
     """Machine code in files named by a digest of all that it was made from."""
 
     def _name(self, key: Any) -> str:
@@ -223,7 +225,7 @@ def _same_folder(module: python_types.ModuleType, file: str) -> bool:
 # Types ------------------------------------------------------------------------------------------------------------------
 
 
-class CompiledType(types.Type):  # type: ignore[misc]
+class CompiledType(types.Type):
     """The Numba type of one `Compiled` class. Each class has a subclass of this with one instance."""
 
     living: ClassVar[dict[str, CompiledType]] = {}
@@ -239,7 +241,7 @@ class CompiledType(types.Type):  # type: ignore[misc]
         return (_restore, (self.name,))
 
 
-class StaleType(types.Type):  # type: ignore[misc]
+class StaleType(types.Type):
     """What a cached signature refers to when its class is not here or has changed: equal to no living type."""
 
 
@@ -252,19 +254,19 @@ def _numba_scalar(kind: type) -> types.Type:
 
 
 @register_model(CompiledType)
-class _FieldsModel(models.StructModel):  # type: ignore[misc]
+class _FieldsModel(models.StructModel):
     def __init__(self, manager: Any, fe_type: CompiledType) -> None:
         members = [(name, _numba_scalar(kind)) for name, kind in fe_type.fields.items()]
         super().__init__(manager, fe_type, members)
 
 
 @infer_getattr
-class _Attributes(AttributeTemplate):  # type: ignore[misc]
+class _Attributes(AttributeTemplate):
     """`self.x` in a compiled method: a parameter, or a number that is an attribute of the class (a constant)."""
 
     key = CompiledType
 
-    def generic_resolve(self, typ: CompiledType, name: str) -> types.Type | None:
+    def generic_resolve(self, typ: CompiledType, name: str) -> types.Type | None:  # type: ignore[override]
         if name in typ.fields:
             return _numba_scalar(typ.fields[name])
         constant = getattr(typ.compiled_class, name, None)
@@ -313,7 +315,7 @@ class Compiled:
         cls.numba_type = kind(cls, cls.compiled_fields)
         typeof_impl.register(cls)(lambda value, context: type(value).numba_type)
         for name, method in compiled_methods(cls).items():
-            overload_method(kind, name, jit_options=PIECE_OPTIONS)(_stub(method))
+            overload_method(kind, name, jit_options=PIECE_OPTIONS)(_stub(method))  # type: ignore[call-arg]
 
 
 def compiled_methods(cls: type[Compiled]) -> dict[str, Callable[..., Any]]:
@@ -348,21 +350,22 @@ def explain(obj: Compiled, error: NumbaError) -> RuleError:
         if method is None:
             continue
         try:
-            njit(error_model="numpy")(method).compile((obj.numba_type, *map(numba.typeof, arguments)))
+            njit(**PIECE_OPTIONS)(method).compile((obj.numba_type, *map(numba.typeof, arguments)))
         except NumbaError as found:
             where, line = _fault_line(str(found), method)
             text = _strip_colour(str(found)).strip()
-            return RuleError(f"{type(obj).__name__}.{where}, line {line}: Numba cannot compile this rule.\n{text}")
+            why = "it makes a new array, which rules may not" if ALLOCATION_ERROR in text else "Numba cannot compile it"
+            return RuleError(f"{type(obj).__name__}.{where}, line {line}: {why}.\n{text}")
     return RuleError(f"{type(obj).__name__}: Numba cannot compile a kernel for this class.\n{_strip_colour(str(error)).strip()}")
 
 
 def _fault_line(message: str, method: Callable[..., Any]) -> tuple[str, int]:
-    """The method and line that the compiler blames: the last place it names within the class's own file."""
+    """The method and line that the compiler blames: the first place that it names in the class's own file is the innermost."""
     file = method.__code__.co_filename
     first = method.__code__.co_firstlineno
     places = re.findall(r'File "([^"]+)", line (\d+)', _strip_colour(message))
     lines = [int(n) for f, n in places if os.path.basename(f) == os.path.basename(file)]
-    line = lines[-1] if lines else first
+    line = lines[0] if lines else first
     module = sys.modules.get(method.__module__)
     for cls in vars(module).values() if module else ():
         if isinstance(cls, type):
@@ -378,7 +381,7 @@ def _strip_colour(text: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
-class _CompileNotice(event.Listener):  # type: ignore[misc]
+class _CompileNotice(event.Listener):
     """Says "compiling..." on standard error when a compilation takes longer than a second, once a process."""
 
     def __init__(self) -> None:

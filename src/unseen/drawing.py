@@ -1,11 +1,12 @@
 """Strategies for people: a table in the terminal, and a picture.
 
-Information sets are grouped by *situation*: what the player did and what everybody saw. Within a situation they differ in what only the
-player knows (its card, its dice), which is the axis of a panel of the picture.
+Information sets are grouped by *situation*: what the player did and what everybody saw. Within a situation they differ in what
+only the player knows (its card, its dice), which is the axis of a panel of the picture.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,9 @@ from unseen.errors import UnseenError
 from unseen.position import Position
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
     from unseen.strategy import Strategy
 
 MAX_INFOSETS = 5000
@@ -130,7 +134,7 @@ def draw_strategy(strategy: Strategy, path: str | Path, panels: int = 12, progre
     pyplot.close(figure)
 
 
-def _draw_panel(axis, strategy: Strategy, situation: Situation, colour: dict[str, tuple[float, ...]]) -> None:  # type: ignore[no-untyped-def]
+def _draw_panel(axis: Axes, strategy: Strategy, situation: Situation, colour: Mapping[str, tuple[float, ...]]) -> None:
     title, labels = situation.labels
     n = len(situation.positions)
     bottom = np.zeros(n)
@@ -148,7 +152,7 @@ def _draw_panel(axis, strategy: Strategy, situation: Situation, colour: dict[str
     axis.spines[["top", "right"]].set_visible(False)
 
 
-def _save(figure, path: Path) -> None:  # type: ignore[no-untyped-def]
+def _save(figure: Figure, path: Path) -> None:
     try:
         figure.savefig(path, dpi=120)
     except (OSError, ValueError) as error:

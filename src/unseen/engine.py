@@ -19,7 +19,7 @@ from unseen.game import CHANCE, PUBLIC, TERMINAL, Game
 
 
 @piece
-def mix(x):  # type: ignore[no-untyped-def]
+def mix(x):
     """A bijection on 64-bit numbers in which each input bit changes half of the output bits (the finaliser of SplitMix64)."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -27,13 +27,13 @@ def mix(x):  # type: ignore[no-untyped-def]
 
 
 @piece
-def root_key(viewer):  # type: ignore[no-untyped-def]
+def root_key(viewer):
     """The key of having seen nothing; players 0 and 1 and the public have different ones."""
     return mix(np.uint64(viewer + 1))
 
 
 @piece
-def extend_key(key, own, public, private):  # type: ignore[no-untyped-def]
+def extend_key(key, own, public, private):
     """The key of a history that goes on with one more percept."""
     return mix(
         key
@@ -44,19 +44,19 @@ def extend_key(key, own, public, private):  # type: ignore[no-untyped-def]
 
 
 @piece
-def own_part(viewer, mover, a):  # type: ignore[no-untyped-def]
+def own_part(viewer, mover, a):
     """The first part of the percept that `viewer` has of `mover` playing `a`."""
     return a + 1 if viewer == mover else 0
 
 
 @piece
-def private_part(viewer, tell):  # type: ignore[no-untyped-def]
+def private_part(viewer, tell):
     """The last part of a percept: the public gets no private token."""
     return tell[viewer] if viewer != PUBLIC else 0
 
 
 @piece
-def step(game, s, a, tell):  # type: ignore[no-untyped-def]
+def step(game, s, a, tell):
     """Play `a` in `s`; `tell` holds what the game says about it."""
     tell[0] = 0
     tell[1] = 0
@@ -65,14 +65,14 @@ def step(game, s, a, tell):  # type: ignore[no-untyped-def]
 
 
 @piece
-def random(rng):  # type: ignore[no-untyped-def]
+def random(rng):
     """A number in [0, 1) from the SplitMix64 generator whose state is `rng[0]`."""
     rng[0] += np.uint64(0x9E3779B97F4A7C15)
     return (mix(rng[0]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
 
 
 @piece
-def sample_chance(game, s, out, n, rng):  # type: ignore[no-untyped-def]
+def sample_chance(game, s, out, n, rng):
     """The place in `out` of a chance outcome, drawn by its probability."""
     if game.uniform_chance:
         return int(random(rng) * n)
@@ -85,7 +85,7 @@ def sample_chance(game, s, out, n, rng):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def play_randomly(game, states, out, tell, n_games, rng, totals):  # type: ignore[no-untyped-def]
+def play_randomly(game, states, out, tell, n_games, rng, totals):
     """`n_games` playouts with uniformly random players; adds up player 0's payoff, its square, lengths, the longest."""
     s = states[0]
     for _ in range(n_games):
@@ -107,7 +107,7 @@ def play_randomly(game, states, out, tell, n_games, rng, totals):  # type: ignor
 
 def random_state(seed: int) -> NDArray[np.uint64]:
     """A generator for kernels, from a seed of any size."""
-    return np.random.SeedSequence(seed).generate_state(1, np.uint64)
+    return np.random.SeedSequence(seed).generate_state(2).view(np.uint64)
 
 
 @dataclass(frozen=True)

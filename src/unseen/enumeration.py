@@ -1,8 +1,8 @@
 """Walking every history of a game, depth first, in compiled code.
 
-One kernel serves all purposes, chosen by the sink it is given: count histories; store the payoff of every terminal (to build the
-sequence form); add each terminal's payoff to the counterfactual values of given plans (to evaluate without storing anything); or keep
-one history as an example of each information set.
+One kernel serves all purposes, chosen by the sink it is given: count histories; store the payoff of every terminal (to build
+the sequence form); add each terminal's payoff to the counterfactual values of given plans (to evaluate without storing
+anything); or keep one history as an example of each information set.
 
 The kernel keeps its stack in arrays and returns to Python every so often, so Python can show progress, make room and stop.
 """
@@ -45,7 +45,7 @@ class Stack(NamedTuple):
 
     states: NDArray[Any]  # (max_length + 2,) records
     actions: NDArray[np.int64]  # (max_length + 2, width)
-    count: NDArray[np.int64]  # (max_length + 2,)
+    n_actions: NDArray[np.int64]  # (max_length + 2,)
     next: NDArray[np.int64]  # (max_length + 2,) the place in `actions` of the next one to try
     player: NDArray[np.int64]  # (max_length + 2,)
     infoset: NDArray[np.int64]  # (max_length + 2,)
@@ -83,7 +83,7 @@ def new_stack(game: Game) -> Stack:
 
 
 @piece
-def arrive(game, stack, depth, recall, sets, out):  # type: ignore[no-untyped-def]
+def arrive(game, stack, depth, recall, sets, out):
     """List the actions of the history at `depth` and find its information set. Returns DONE or a fault."""
     s = stack.states[depth]
     p = stack.player[depth]
@@ -92,7 +92,7 @@ def arrive(game, stack, depth, recall, sets, out):  # type: ignore[no-untyped-de
         return NO_ACTIONS
     for k in range(n):
         stack.actions[depth, k] = out[k]
-    stack.count[depth] = n
+    stack.n_actions[depth] = n
     stack.next[depth] = 0
     if p == CHANCE:
         if not game.uniform_chance:
@@ -112,7 +112,7 @@ def arrive(game, stack, depth, recall, sets, out):  # type: ignore[no-untyped-de
 
 
 @piece
-def settle(game, s, stack, depth, sink, counters):  # type: ignore[no-untyped-def]
+def settle(game, s, stack, depth, sink, counters):
     """Pass on the terminal that was just reached."""
     counters[TERMINALS] += 1
     if sink.mode == COUNT or sink.mode == EXAMPLES:
@@ -132,7 +132,7 @@ def settle(game, s, stack, depth, sink, counters):  # type: ignore[no-untyped-de
 
 
 @piece
-def descend(game, stack, depth, tell, sets):  # type: ignore[no-untyped-def]
+def descend(game, stack, depth, tell, sets):
     """Make the next move of the history at `depth`: the new history, one deeper, is on the stack except for its nodes."""
     k = stack.next[depth]
     a = stack.actions[depth, k]
@@ -144,7 +144,7 @@ def descend(game, stack, depth, tell, sets):  # type: ignore[no-untyped-def]
     stack.sequence[depth + 1, 1] = stack.sequence[depth, 1]
     stack.reach[depth + 1] = stack.reach[depth]
     if p == CHANCE:
-        stack.reach[depth + 1] *= game.chance(stack.states[depth], a, stack.count[depth])
+        stack.reach[depth + 1] *= game.chance(stack.states[depth], a, stack.n_actions[depth])
     else:
         stack.sequence[depth + 1, p] = sets.first[stack.infoset[depth]] + k
     step(game, s, a, tell)
@@ -152,17 +152,13 @@ def descend(game, stack, depth, tell, sets):  # type: ignore[no-untyped-def]
 
 
 @piece
-def is_pruned(stack, depth, sink):  # type: ignore[no-untyped-def]
+def is_pruned(stack, depth, sink):
     """Whether neither player's plan comes here, so nothing below can count."""
-    return (
-        sink.mode == STREAM
-        and sink.plan0[stack.sequence[depth, 0]] == 0.0
-        and sink.plan1[stack.sequence[depth, 1]] == 0.0
-    )
+    return sink.mode == STREAM and sink.plan0[stack.sequence[depth, 0]] == 0.0 and sink.plan1[stack.sequence[depth, 1]] == 0.0
 
 
 @piece
-def keep_example(stack, depth, sink, counters):  # type: ignore[no-untyped-def]
+def keep_example(stack, depth, sink, counters):
     """Keep the history at `depth` if its information set has none yet."""
     j = stack.infoset[depth]
     if sink.column[j] < 0:
@@ -173,7 +169,7 @@ def keep_example(stack, depth, sink, counters):  # type: ignore[no-untyped-def]
 
 
 @piece
-def sink_has_room(sink, sets, stored, deepest):  # type: ignore[no-untyped-def]
+def sink_has_room(sink, sets, stored, deepest):
     """Whether one more terminal or example fits in any case."""
     if sink.mode == STORE:
         return stored < len(sink.row)
@@ -181,10 +177,10 @@ def sink_has_room(sink, sets, stored, deepest):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def walk(game, stack, recall, sets, sink, counters, out, tell, budget):  # type: ignore[no-untyped-def]
+def walk(game, stack, recall, sets, sink, counters, out, tell, budget):
     """Go on with the walk for up to `budget` more histories. Returns DONE, PAUSED, NO_ROOM or a fault."""
     depth = counters[DEPTH]
-    deepest = len(stack.count) - 2
+    deepest = len(stack.n_actions) - 2
     pause = counters[HISTORIES] + budget
     width = stack.actions.shape[1]
     status = DONE
@@ -199,7 +195,7 @@ def walk(game, stack, recall, sets, sink, counters, out, tell, budget):  # type:
         if sink.mode == EXAMPLES and stack.player[0] >= 0:
             keep_example(stack, 0, sink, counters)
     while depth >= 0 and status == DONE:
-        if stack.next[depth] == stack.count[depth]:
+        if stack.next[depth] == stack.n_actions[depth]:
             depth -= 1
             continue
         if counters[HISTORIES] >= pause:
@@ -263,8 +259,7 @@ class Enumeration:
     @property
     def nbytes(self) -> int:
         """Bytes held by trees, sets and stored payoffs."""
-        arrays = [*self.recall, *self.sets, *self.sink[1:]]
-        return sum(array.nbytes for array in arrays)
+        return sum(array.nbytes for part in (self.recall, self.sets, self.sink[1:]) for array in part)
 
 
 def enumerate_game(game: Game, store: bool = False, progress: Progress | None = None) -> Enumeration:
@@ -317,8 +312,10 @@ class Walker:
         self.recall, self.sets = grown(self.recall, self.sets, self.game.width)
         stored, sink = int(self.counters[STORED]), self.sink
         if sink.mode == STORE and stored >= len(sink.row):
-            row, column, payoff = (extended(array, max(4096, 2 * len(array))) for array in sink[1:4])
-            self.sink = sink._replace(row=row, column=column, payoff=payoff)
+            length = max(4096, 2 * stored)
+            self.sink = sink._replace(
+                row=extended(sink.row, length), column=extended(sink.column, length), payoff=extended(sink.payoff, length)
+            )
         elif sink.mode == EXAMPLES:
             row, column = sink.row, np.full(len(self.sets.player) + 1, -1, np.int64)
             column[: len(sink.column)] = sink.column
@@ -330,8 +327,8 @@ class Walker:
         """What was found on the whole walk."""
         counters, sink = self.counters, self.sink
         if sink.mode == STORE:
-            row, column, payoff = (array[: counters[STORED]] for array in sink[1:4])
-            sink = sink._replace(row=row, column=column, payoff=payoff)
+            n = int(counters[STORED])
+            sink = sink._replace(row=sink.row[:n], column=sink.column[:n], payoff=sink.payoff[:n])
         found = Enumeration(
             self.game, int(counters[HISTORIES]), int(counters[TERMINALS]), int(counters[LONGEST]),
             self.recall, trimmed(self.sets), sink,

@@ -76,9 +76,8 @@ class Parameter:
 
     def read(self, owner: str, name: str, value: Any) -> int | bool:
         """`value` as this parameter, or an error that says what is allowed."""
-        fits = isinstance(value, (bool, np.bool_)) or (not isinstance(value, float) and value in (0, 1)) \
-            if self.kind is bool else isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-        if fits:
+        is_bool, is_whole = isinstance(value, (bool, np.bool_)), isinstance(value, (int, np.integer))
+        if (is_bool or (is_whole and value in (0, 1))) if self.kind is bool else (is_whole and not is_bool):
             number = self.kind(value)
             if (self.minimum is None or number >= self.minimum) and (self.maximum is None or number <= self.maximum):
                 return number  # type: ignore[no-any-return]
@@ -93,8 +92,8 @@ def parameter(default: int | bool, *, minimum: int | None = None, maximum: int |
 class PlainState:
     """A state for plain Python: an attribute for each field of the record, a Python number or an array of 64-bit ones.
 
-    Compiled code computes in 64 bits and cuts off only when it stores; NumPy scalars would overflow while computing. Here nothing is cut
-    off, so that a value too large for its field shows as a difference between plain and compiled rules.
+    Compiled code computes in 64 bits and cuts off only when it stores; NumPy scalars would overflow while computing. Here
+    nothing is cut off, so that a value too large for its field shows as a difference between plain and compiled rules.
     """
 
     __slots__: tuple[str, ...] = ()
@@ -183,27 +182,27 @@ class Game(Compiled):
 
     # The rules, which subclasses write ------------------------------------------------------------------------------------
 
-    def start(self, s):  # type: ignore[no-untyped-def]
+    def start(self, s):
         """Write the first state into the record `s`: every field."""
         raise NotImplementedError
 
-    def player(self, s):  # type: ignore[no-untyped-def]
+    def player(self, s):
         """Whose move it is in `s`: 0, 1, CHANCE or TERMINAL."""
         raise NotImplementedError
 
-    def actions(self, s, out):  # type: ignore[no-untyped-def]
+    def actions(self, s, out):
         """Write the legal actions (or chance outcomes) of `s`, ascending, into `out`; return how many there are."""
         raise NotImplementedError
 
-    def chance(self, s, a, n):  # type: ignore[no-untyped-def]
+    def chance(self, s, a, n):
         """The probability of outcome `a`, one of `n`, at the chance node `s`. All alike unless a game says otherwise."""
         return 1.0 / n
 
-    def apply(self, s, a, tell):  # type: ignore[no-untyped-def]
+    def apply(self, s, a, tell):
         """Play `a` in `s`, changing `s`. Set `tell[0]`, `tell[1]`, `tell[PUBLIC]` to what each is told; they come as zeros."""
         raise NotImplementedError
 
-    def utility(self, s, who):  # type: ignore[no-untyped-def]
+    def utility(self, s, who):
         """The payoff of player `who` at the end `s`."""
         raise NotImplementedError
 
@@ -258,7 +257,7 @@ class Game(Compiled):
         return f"<{self.spec}>"
 
     def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self.settings == other.settings  # type: ignore[attr-defined]
+        return type(self) is type(other) and self.settings == other.settings
 
     def __hash__(self) -> int:
         return hash((type(self), *self.settings.values()))

@@ -1,7 +1,8 @@
 """What the players of a game can tell apart: an exact tree of action-observation histories and the information sets in it.
 
-Every history that a player can have in mind is a node of one tree, found by (parent, percept). The comparison is of the percepts
-themselves, never of hashes alone, so the information sets are exact; that their 64-bit keys are distinct is then checked, not hoped.
+Every history that a player can have in mind is a node of one tree, found by (parent, percept). The comparison is of the
+percepts themselves, never of hashes alone, so the information sets are exact; that their 64-bit keys are distinct is then
+checked, not hoped.
 
 Naming: `n` nodes, `j` information sets (both players', in order of discovery), `c` cells (an action at an information set).
 """
@@ -38,7 +39,7 @@ class Sets(NamedTuple):
     parent: NDArray[np.int64]  # (j,) the sequence with which its player arrives
     first: NDArray[np.int64]  # (j,) the sequence that its first action makes; the others follow
     cell: NDArray[np.int64]  # (j,) where its actions begin in `actions`
-    count: NDArray[np.int32]  # (j,) how many actions it has
+    n_actions: NDArray[np.int32]  # (j,) how many actions it has
     actions: NDArray[np.int32]  # (c,)
     sizes: NDArray[np.int64]  # (4,) in use: information sets, cells, sequences of player 0 and of player 1
 
@@ -65,14 +66,14 @@ def new_sets(capacity: int = 256) -> Sets:
 
 
 @kernel
-def plant_roots(recall):  # type: ignore[no-untyped-def]
+def plant_roots(recall):
     for player in range(2):
         recall.key[player] = root_key(player)
         put(recall, player)
 
 
 @piece
-def put(recall, node):  # type: ignore[no-untyped-def]
+def put(recall, node):
     """Enter `node` in the first free slot from its key on."""
     mask = np.uint64(len(recall.slots) - 1)
     slot = recall.key[node] & mask
@@ -82,13 +83,13 @@ def put(recall, node):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def put_all(recall):  # type: ignore[no-untyped-def]
+def put_all(recall):
     for node in range(recall.size[0]):
         put(recall, node)
 
 
 @piece
-def next_node(recall, node, own, public, private):  # type: ignore[no-untyped-def]
+def next_node(recall, node, own, public, private):
     """The node that follows `node` after a percept, added if it is new. Silence changes nothing."""
     if own == 0 and public == 0 and private == 0:
         return node
@@ -97,12 +98,7 @@ def next_node(recall, node, own, public, private):  # type: ignore[no-untyped-de
     slot = key & mask
     while recall.slots[slot] >= 0:
         n = recall.slots[slot]
-        if (
-            recall.parent[n] == node
-            and recall.own[n] == own
-            and recall.public[n] == public
-            and recall.private[n] == private
-        ):
+        if recall.parent[n] == node and recall.own[n] == own and recall.public[n] == public and recall.private[n] == private:
             return n
         slot = (slot + np.uint64(1)) & mask
     n = recall.size[0]
@@ -117,7 +113,7 @@ def next_node(recall, node, own, public, private):  # type: ignore[no-untyped-de
 
 
 @piece
-def infoset_at(recall, sets, node, player, sequence, actions, count):  # type: ignore[no-untyped-def]
+def infoset_at(recall, sets, node, player, sequence, actions, count):
     """The information set at `node`, added if it is new; -1 if it has been seen with other actions."""
     j = recall.infoset[node]
     if j < 0:
@@ -129,14 +125,14 @@ def infoset_at(recall, sets, node, player, sequence, actions, count):  # type: i
         sets.parent[j] = sequence
         sets.first[j] = sets.sizes[2 + player]
         sets.cell[j] = cell
-        sets.count[j] = count
+        sets.n_actions[j] = count
         for k in range(count):
             sets.actions[cell + k] = actions[k]
         sets.sizes[0] += 1
         sets.sizes[1] += count
         sets.sizes[2 + player] += count
         return j
-    if sets.count[j] != count:
+    if sets.n_actions[j] != count:
         return -1
     for k in range(count):
         if sets.actions[sets.cell[j] + k] != actions[k]:
@@ -145,24 +141,23 @@ def infoset_at(recall, sets, node, player, sequence, actions, count):  # type: i
 
 
 @piece
-def has_room(recall, sets, width):  # type: ignore[no-untyped-def]
+def has_room(recall, sets, width):
     """Whether one more history, with up to `width` actions, fits in any case."""
     return (
-        recall.size[0] + 2 <= len(recall.parent)
-        and sets.sizes[0] < len(sets.player)
-        and sets.sizes[1] + width <= len(sets.actions)
+        recall.size[0] + 2 <= len(recall.parent) and sets.sizes[0] < len(sets.player) and sets.sizes[1] + width <= len(sets.actions)
     )
 
 
 def grown(recall: Recall, sets: Sets, width: int) -> tuple[Recall, Sets]:
     """The same tree and sets with more room wherever it was short."""
     if recall.size[0] + 2 > len(recall.parent):
-        bigger = Recall(*(extended(array, 2 * len(recall.parent)) for array in recall[:6]), np.array([]), recall.size)
-        recall = bigger._replace(slots=np.full(2 * len(recall.slots), -1, np.int64))
+        longer: Any = {name: extended(getattr(recall, name), 2 * len(recall.parent)) for name in Recall._fields[:6]}
+        recall = recall._replace(**longer, slots=np.full(2 * len(recall.slots), -1, np.int64))
         recall.infoset[recall.size[0] :] = -1
         put_all(recall)
     if sets.sizes[0] >= len(sets.player):
-        sets = Sets(*(extended(array, 2 * len(sets.player)) for array in sets[:6]), sets.actions, sets.sizes)
+        longer = {name: extended(getattr(sets, name), 2 * len(sets.player)) for name in Sets._fields[:6]}
+        sets = sets._replace(**longer)
     if sets.sizes[1] + width > len(sets.actions):
         sets = sets._replace(actions=extended(sets.actions, 2 * len(sets.actions) + width))
     return recall, sets
@@ -171,7 +166,8 @@ def grown(recall: Recall, sets: Sets, width: int) -> tuple[Recall, Sets]:
 def trimmed(sets: Sets) -> Sets:
     """The sets without spare room."""
     n, cells = int(sets.sizes[0]), int(sets.sizes[1])
-    return Sets(*(array[:n].copy() for array in sets[:6]), sets.actions[:cells].copy(), sets.sizes)
+    shorter: Any = {name: getattr(sets, name)[:n].copy() for name in Sets._fields[:6]}
+    return sets._replace(**shorter, actions=sets.actions[:cells].copy())
 
 
 def extended(array: NDArray[Any], length: int) -> NDArray[Any]:

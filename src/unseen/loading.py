@@ -98,7 +98,9 @@ def _class_in_file(name: str) -> type[Game]:
     module = _import_file(path)
     cls = getattr(module, cls_name, None)
     if not (isinstance(cls, type) and issubclass(cls, Game)):
-        have = [n for n, v in vars(module).items() if isinstance(v, type) and issubclass(v, Game) and v.__module__ == module.__name__]
+        have = [
+            n for n, v in vars(module).items() if isinstance(v, type) and issubclass(v, Game) and v.__module__ == module.__name__
+        ]
         raise UnseenError(f"game {name!r}: {file} has no game class {cls_name!r}; it has: {', '.join(have) or 'none'}.")
     return cls
 
@@ -109,7 +111,8 @@ def _import_file(path: Path) -> Any:
     if module_name in sys.modules:
         return sys.modules[module_name]
     described = importlib.util.spec_from_file_location(module_name, path.resolve())
-    assert described is not None and described.loader is not None
+    assert described is not None
+    assert described.loader is not None
     module = importlib.util.module_from_spec(described)
     sys.modules[module_name] = module
     sys.path.insert(0, str(path.resolve().parent))
@@ -123,4 +126,3 @@ def _import_file(path: Path) -> Any:
     finally:
         sys.path.remove(str(path.resolve().parent))
     return module
-

@@ -8,6 +8,7 @@ from typing import Any
 from unseen.game import PUBLIC, Game
 from unseen.position import Position
 
+MAX_LISTED = 20
 VIEWERS = ((0, "player 1"), (1, "player 2"), (PUBLIC, "public"))
 
 
@@ -53,7 +54,9 @@ def as_text(log: dict[str, Any]) -> str:
             lines.append(f"{name} sees: {step['sees'][name]}")
             lines.append(f"{name} was told: {percepts or '-'}")
         if "actions" in step:
-            lines.append("actions: " + ", ".join(_action(row) for row in step["actions"]))
+            rows = step["actions"]
+            more = f", ... ({len(rows)} in all)" if len(rows) > MAX_LISTED else ""
+            lines.append("actions: " + ", ".join(map(_action, rows[:MAX_LISTED])) + more)
             lines.append(f"plays: {step['action']} {step['action_name']}")
     return "\n".join([*lines, "", f"utilities: {log['utilities'][0]:g} {log['utilities'][1]:g}"])
 

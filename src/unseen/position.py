@@ -181,7 +181,9 @@ class Position:
         player = int(self._call("player", self.state))
         if player not in (0, 1, CHANCE, TERMINAL):
             where = history_text(self.game, self.history)
-            raise GameFault(f"{type(self.game).__name__}.player returned {player}, not 0, 1, CHANCE or TERMINAL, at history {where}.")
+            raise GameFault(
+                f"{type(self.game).__name__}.player returned {player}, not 0, 1, CHANCE or TERMINAL, at history {where}."
+            )
         return player
 
     def _read_actions(self) -> list[int]:

@@ -25,8 +25,8 @@ SUM_TOLERANCE = 1e-6
 class Strategy:
     """A tabular behaviour strategy for one or both players of a game. `j` information sets, `c` cells (actions at them).
 
-    At an information set that is not in the table it chooses evenly, so an empty table is the uniform strategy, and the table of a search
-    that never saw some part of the game is still a strategy for all of it.
+    At an information set that is not in the table it chooses evenly, so an empty table is the uniform strategy, and the table
+    of a search that never saw some part of the game is still a strategy for all of it.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Strategy:
         """A strategy drawn from the flat Dirichlet distribution at each information set. Enumerates the game."""
         found = enumerate_game(load(game), progress=progress)
         weights = np.random.default_rng(seed).standard_exponential(len(found.sets.actions))
-        return cls._normalised(found.game, found.keys, found.sets.player, found.sets.count, found.sets.actions, weights)
+        return cls._normalised(found.game, found.keys, found.sets.player, found.sets.n_actions, found.sets.actions, weights)
 
     @classmethod
     def from_function(
@@ -83,7 +83,7 @@ class Strategy:
                 )
             for k, action in enumerate(actions):
                 weights[found.sets.cell[j] + k] = chosen.get(action, 0.0)
-        return cls._normalised(game, found.keys, found.sets.player, found.sets.count, found.sets.actions, weights)
+        return cls._normalised(game, found.keys, found.sets.player, found.sets.n_actions, found.sets.actions, weights)
 
     @classmethod
     def _normalised(

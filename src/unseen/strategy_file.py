@@ -52,12 +52,16 @@ def read(path: Path, game: Game | None) -> tuple[Game, dict[str, NDArray[Any]]]:
     except OSError as error:
         raise StrategyFileError(f"strategy file {path}: it cannot be read: {error.strerror or error}.") from error
     if not data.startswith(MAGIC):
-        raise StrategyFileError(f"strategy file {path}: it is not a strategy file (its first line is not {MAGIC.decode().strip()!r}).")
+        raise StrategyFileError(
+            f"strategy file {path}: it is not a strategy file (its first line is not {MAGIC.decode().strip()!r})."
+        )
     header, body = _read_header(path, data)
     sizes = {name: header["infosets" if name in PER_INFOSET else "cells"] for name in COLUMNS}
     expected = body + sum(np.dtype(kind).itemsize * sizes[name] for name, kind in COLUMNS.items()) + CHECKSUM_BYTES
     if len(data) != expected:
-        raise StrategyFileError(f"strategy file {path}: it is {len(data)} bytes long but should be {expected}; it is cut off or damaged.")
+        raise StrategyFileError(
+            f"strategy file {path}: it is {len(data)} bytes long but should be {expected}; it is cut off or damaged."
+        )
     if hashlib.sha256(data[:-CHECKSUM_BYTES]).digest() != data[-CHECKSUM_BYTES:]:
         raise StrategyFileError(f"strategy file {path}: the checksum does not match; the file is damaged.")
     game = _matching_game(path, header, game)
@@ -92,7 +96,9 @@ def _matching_game(path: Path, header: dict[str, Any], game: Game | None) -> Gam
     spec = f"{header['game']}({', '.join(f'{k}={v}' for k, v in header['parameters'].items())})".removesuffix("()")
     if game is None:
         if header["game"] not in REGISTRY:
-            raise StrategyFileError(f"strategy file {path}: it is for {spec}, which is not a game of the library; say which game it is for.")
+            raise StrategyFileError(
+                f"strategy file {path}: it is for {spec}, which is not a game of the library; say which game it is for."
+            )
         game = load(spec)
     if (header["game"], header["parameters"]) != (game.name, game.settings):
         raise StrategyFileError(f"strategy file {path}: it is for {spec}, not for {game.spec}.")

@@ -11,6 +11,7 @@ import random
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from math import isfinite
 from typing import Any
 
@@ -38,6 +39,8 @@ class Fault:
     message: str
     history: tuple[int, ...]
     where: str
+    details: str = ""
+    """More lines, for example the compiler's."""
 
     def __str__(self) -> str:
         return f"{self.message}, at history {self.where}."
@@ -125,11 +128,16 @@ class _Inspector:
 
     # Noting -------------------------------------------------------------------------------------------------------------------
 
-    def fault(self, check: str, message: str, history: tuple[int, ...]) -> None:
+    def fault(self, check: str, message: str, history: tuple[int, ...], details: str = "") -> None:
         known = self.faults.get(check)
         if known is None or len(history) < len(known.history):
             name = type(self.game).__name__
-            self.faults[check] = Fault(check, f"{name}: {message}", history, history_text(self.game, history))
+            self.faults[check] = Fault(check, f"{name}: {message}", history, history_text(self.game, history), details)
+
+    def compile_fault(self, error: RuleError) -> None:
+        sentence, _, details = str(error).partition("\n")
+        self.fault("compile", f"the rules do not compile: {sentence.rstrip('.')}", (), details)
+        self.compiled = False
 
     def call(self, history: tuple[int, ...], rule: str, *args: Any) -> Any:
         """Call a rule in plain Python; an exception is a fault."""
@@ -244,7 +252,7 @@ class _Inspector:
             said = "does not write all the actions it counts" if wrong == UNWRITTEN else f"offers {wrong}"
             self.fault("action bound", f"actions() {said}; actions must be from 0 to {name} - 1 = {bound - 1}", node.history)
             raise _Broken
-        if any(a >= b for a, b in zip(actions, actions[1:], strict=False)):
+        if any(a >= b for a, b in pairwise(actions)):
             self.fault("action order", f"actions() offers {actions}, which must be distinct and ascending", node.history)
             actions = sorted(set(actions))
         elif self.compiled:
@@ -272,7 +280,8 @@ class _Inspector:
                 where = history_text(self.game, earlier)
                 self.fault(
                     f"infoset {what}",
-                    f"player {player} has seen the same as at {where}, but the {what} differ: {before[what]!r} there, {value!r} here",
+                    f"player {player} has seen the same as at {where}, but the {what} differ: "
+                    f"{before[what]!r} there, {value!r} here",
                     node.history,
                 )
 
@@ -308,13 +317,13 @@ class _Inspector:
         try:
             found = ask(self.game, self.compact, out, payoffs)
         except RuleError as error:
-            self.fault("compile", f"the rules do not compile: {error}", ())
-            self.compiled = False
+            self.compile_fault(error)
             return
         plain: tuple[Any, ...] = (player, actions, utilities)
         native = (int(found[0]), out[: found[1]].tolist(), payoffs.tolist() if player == TERMINAL else [])
         if plain != native:
-            self.fault("compiled differs", f"plain Python says (player, actions, utilities) {plain}, compiled {native}", node.history)
+            message = f"plain Python says (player, actions, utilities) {plain}, compiled {native}"
+            self.fault("compiled differs", message, node.history)
 
     def compare_apply(self, node: _Node, a: int, after: PlainState, told: list[int]) -> None:
         """Play the same action with the compiled rules."""
@@ -323,8 +332,7 @@ class _Inspector:
         try:
             play(self.game, self.compact, a, tell)
         except RuleError as error:
-            self.fault("compile", f"the rules do not compile: {error}", ())
-            self.compiled = False
+            self.compile_fault(error)
             return
         history = (*node.history, a)
         for name, plain in after.values().items():
@@ -339,7 +347,7 @@ class _Inspector:
 
 
 @kernel
-def ask(game, states, out, payoffs):  # type: ignore[no-untyped-def]
+def ask(game, states, out, payoffs):
     """What the compiled rules say of a state: player and number of actions; the actions or payoffs are written."""
     s = states[0]
     p = game.player(s)
@@ -351,6 +359,6 @@ def ask(game, states, out, payoffs):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def play(game, states, a, tell):  # type: ignore[no-untyped-def]
+def play(game, states, a, tell):
     """Play one action with the compiled rules."""
     step(game, states[0], a, tell)

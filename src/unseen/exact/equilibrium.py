@@ -1,9 +1,9 @@
 """An exact equilibrium by linear programming.
 
-The sequence-form program of D. Koller, N. Megiddo and B. von Stengel (1996): choose player 0's plan x and the values p of player 1's
-information sets to maximise p_0, subject to E x = e (x is a plan) and F'p <= A'x (no sequence of player 1 holds player 0 below
-its value). The dual variables of the inequalities are player 1's plan. HiGHS solves it; what it returns is then judged by
-the exact best responses to both plans, which bracket the value of the game.
+The sequence-form program of D. Koller, N. Megiddo and B. von Stengel (1996): choose player 0's plan x and the values p of
+player 1's information sets to maximise p_0, subject to E x = e (x is a plan) and F'p <= A'x (no sequence of player 1 holds
+player 0 below its value). The dual variables of the inequalities are player 1's plan. HiGHS solves it; what it returns is then
+judged by the exact best responses to both plans, which bracket the value of the game.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """One player's information sets as flat arrays, and the sweeps over them.
 
-A *sequence* is a player's choice of an action at an information set, together with all its earlier choices; sequence 0 is having chosen
-nothing. A *plan* gives each sequence the probability that the player makes all its choices (its realisation weight). A
-*behaviour* gives each sequence the probability of its last choice alone.
+A *sequence* is a player's choice of an action at an information set, together with all its earlier choices; sequence 0 is
+having chosen nothing. A *plan* gives each sequence the probability that the player makes all its choices (its realisation
+weight). A *behaviour* gives each sequence the probability of its last choice alone.
 
-Information sets are numbered parents first, so a forward loop meets a set after the sequence it follows and a backward loop the other
-way round.
+Information sets are numbered parents first, so a forward loop meets a set after the sequence it follows and a backward loop the
+other way round.
 """
 
 from __future__ import annotations
@@ -101,15 +101,15 @@ def treeplex(found: Enumeration, player: int) -> Treeplex:
     """The part of an enumeration that is one player's."""
     sets = found.sets
     mine = sets.player == player
-    cells: NDArray[np.bool_] = np.repeat(mine, sets.count)
+    cells: NDArray[np.bool_] = np.repeat(mine, sets.n_actions)
     return Treeplex(
-        sets.parent[mine], sets.first[mine], sets.count[mine].astype(np.int64),
+        sets.parent[mine], sets.first[mine], sets.n_actions[mine].astype(np.int64),
         np.concatenate([np.array([-1], np.int32), sets.actions[cells]]), found.keys[mine],
     )  # fmt: skip
 
 
 @kernel
-def fill_plan(parent, first, count, behaviour, plan):  # type: ignore[no-untyped-def]
+def fill_plan(parent, first, count, behaviour, plan):
     """plan[q] = plan[parent] * behaviour[q], from the root down."""
     plan[0] = 1.0
     for j in range(len(parent)):
@@ -119,7 +119,7 @@ def fill_plan(parent, first, count, behaviour, plan):  # type: ignore[no-untyped
 
 
 @kernel
-def fill_behaviour(parent, first, count, plan, behaviour):  # type: ignore[no-untyped-def]
+def fill_behaviour(parent, first, count, plan, behaviour):
     """behaviour[q] = plan[q] / the plan's weight at the set; even where that weight is zero."""
     behaviour[0] = 1.0
     for j in range(len(parent)):
@@ -131,7 +131,7 @@ def fill_behaviour(parent, first, count, plan, behaviour):  # type: ignore[no-un
 
 
 @kernel
-def choose_best(parent, first, count, total, choice):  # type: ignore[no-untyped-def]
+def choose_best(parent, first, count, total, choice):
     """From the leaves up, add to each sequence the best that the sets after it can get; mark the (first) best actions."""
     for j in range(len(parent) - 1, -1, -1):
         best = first[j]

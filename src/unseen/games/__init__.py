@@ -1,4 +1,5 @@
-"""The games that come with the library, one file each. `REGISTRY` says where each name lives; nothing is imported before it is used."""
+"""The games that come with the library, one file each. `REGISTRY` says where each name lives; nothing is imported before it is
+used."""
 
 REGISTRY = {
     "biased_rps": "matrix_games:BiasedRPS",

@@ -1,8 +1,8 @@
 """The game in which searching from the current information set goes wrong.
 
 Source: Figure 1 of M. Lanctot, V. Lisý and M. Bowling, "Search in imperfect information games using online Monte Carlo
-counterfactual regret minimization" (2014). The payoffs follow from what the paper says of them: the value 1, the equilibrium, 3/4 for
-right against a uniform minimiser, and 1/2 for always-left against always-right.
+counterfactual regret minimization" (2014). The payoffs follow from what the paper says of them: the value 1, the equilibrium,
+3/4 for right against a uniform minimiser, and 1/2 for always-left against always-right.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ class Coordination(Game):
 
     Players see: the first player nothing; the second whether chance went left or right.
 
-    Payoffs: to the first player, if chance went left, 1 for left and 0 for right; if chance went right, 3 when both went the same way
-    and 0 otherwise. The only equilibrium is (1/2, 1/2) for the first player and (1/3, 2/3) for the second, and the value is 1. An
-    algorithm that searches from I alone sees a symmetric game and mixes evenly, which the first player exploits by always going left.
+    Payoffs: to the first player, if chance went left, 1 for left and 0 for right; if chance went right, 3 when both went the
+    same way and 0 otherwise. The only equilibrium is (1/2, 1/2) for the first player and (1/3, 2/3) for the second, and the
+    value is 1. An algorithm that searches from I alone sees a symmetric game and mixes evenly, which the first player exploits
+    by always going left.
     """
 
     state = np.dtype([("chance", "i1"), ("first", "i1"), ("second", "i1")])

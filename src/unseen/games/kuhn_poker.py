@@ -72,12 +72,12 @@ class KuhnPoker(Game):
         s.bets |= a << s.moves
         s.moves += 1
         # Over after pass-pass, after an answered bet, and so never later than the third move.
-        s.over = s.moves == 2 and s.bets != 2 or s.moves == 3
+        s.over = (s.moves == 2 and s.bets != 2) or s.moves == 3
         tell[PUBLIC] = a + 1
 
     def utility(self, s, who):
         first_bet, second_bet = s.bets & 5, s.bets & 2  # moves 0 and 2 are the first player's
-        if first_bet and second_bet or s.bets == 0:
+        if (first_bet and second_bet) or s.bets == 0:
             stake = 2.0 if s.bets else 1.0
             winner = 0 if s.card[0] > s.card[1] else 1
         else:

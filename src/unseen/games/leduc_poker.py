@@ -21,9 +21,9 @@ SUIT_NAMES = "♠♥♦♣"
 class LeducPoker(Game):
     """Poker with two rounds of betting, one private card each and one public card.
 
-    Rules: The deck has two suits of three ranks (J, Q, K). Each player antes 1 and gets a card. In the first round of betting
-    a raise is 2, in the second 4; there are at most two raises a round; the first player begins both rounds. Between the
-    rounds a public card is turned up. Whoever has the rank of the public card wins, else the higher rank; equal ranks share the pot.
+    Rules: The deck has two suits of three ranks (J, Q, K). Each player antes 1 and gets a card. In the first round of betting a
+    raise is 2, in the second 4; there are at most two raises a round; the first player begins both rounds. Between the rounds a
+    public card is turned up. Whoever has the rank of the public card wins, else the higher rank; equal ranks share the pot.
 
     Players see: their own card, the public card and every fold, call and raise. With `suits_seen=False` they see the
     ranks of cards only, which changes nothing in play and makes 288 information sets of the usual 936.

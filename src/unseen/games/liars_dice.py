@@ -39,7 +39,7 @@ class LiarsDice(Game):
 
     @property
     def num_actions(self) -> int:  # type: ignore[override]
-        return self.call() + 1
+        return int(self.call()) + 1
 
     @property
     def max_length(self) -> int:  # type: ignore[override]

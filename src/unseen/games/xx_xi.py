@@ -1,7 +1,7 @@
 """XX and XI, two card games that show what averaging over clairvoyant play gets wrong.
 
-Source: F. Wisser, "Evaluating the performance of Presumed Payoff Perfect Information Monte Carlo sampling against optimal strategies"
-(2016): rules in the text, trees in Figures 1 and 2, the payoffs of several algorithms in Table 1.
+Source: F. Wisser, "Evaluating the performance of Presumed Payoff Perfect Information Monte Carlo sampling against optimal
+strategies" (2016): rules in the text, trees in Figures 1 and 2, the payoffs of several algorithms in Table 1.
 """
 
 from __future__ import annotations

@@ -1,0 +1,134 @@
+"""The command line as people and programs use it."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from helpers import ROOT, run_cli
+from typer.testing import CliRunner
+
+from unseen import Strategy
+from unseen.cli import app
+
+SMUGGLER = "examples/smuggler.py:Smuggler"
+
+
+def invoke(*args: str) -> dict:
+    result = CliRunner().invoke(app, [*args, "--json"])
+    assert result.exit_code == 0, result.output
+    return json.loads(result.stdout)
+
+
+@pytest.fixture(autouse=True)
+def _in_root(monkeypatch):
+    monkeypatch.chdir(ROOT)
+
+
+def test_json_has_the_promised_names():
+    info = invoke("info", "kuhn_poker")
+    assert (info["histories"], info["terminals"], info["infosets"], info["max_length"]) == (58, 30, [6, 6], 5)
+    assert info["m_values"] == pytest.approx([2 * 3**0.5, 6**0.5])
+    assert invoke("value", "kuhn_poker")["value"] == pytest.approx(-1 / 18, abs=1e-9)
+    found = invoke("exploitability", "kuhn_poker", "--strategy", "uniform")
+    assert found["exploitability"] == pytest.approx(sum(found["best_response"]))
+    assert invoke("exploitability", "kuhn_poker", "--strategy", "uniform", "--streamed")["exploitability"] == pytest.approx(
+        found["exploitability"], abs=1e-12
+    )
+    assert {row["name"] for row in invoke("games")["games"]} >= {"kuhn_poker", "xx"}
+    assert invoke("check", "xi")["ok"]
+    assert invoke("playthrough", "xi", "--seed", "3") == invoke("playthrough", "xi", "--seed", "3")
+    assert invoke("strategy", "xi", "--rows", "2")["infosets"][0]["probabilities"] == {"0": 0.5, "1": 0.5}
+    assert {m["what"] for m in invoke("bench", "kuhn_poker")["measurements"]} >= {"random playouts", "enumeration"}
+
+
+@pytest.mark.parametrize("args", [
+    ("games",), ("info", "xi"), ("check", "xi"), ("playthrough", "xi"), ("value", "xi"), ("strategy", "xi"), ("bench", "xi"),
+    ("exploitability", "xi", "--strategy", "uniform"),
+])  # fmt: skip
+def test_every_command_speaks_to_people_too(args):
+    result = CliRunner().invoke(app, list(args))
+    assert result.exit_code == 0, result.output
+    assert len(result.stdout) > 80
+    assert CliRunner().invoke(app, [args[0], "--help"]).exit_code == 0
+
+
+def test_solve_save_and_measure_a_game_of_ones_own(tmp_path):
+    file, picture = tmp_path / "s.strategy", tmp_path / "s.png"
+    assert invoke("check", SMUGGLER)["exhaustive"]
+    assert invoke("info", f"{SMUGGLER}(values=6)")["infosets"] == [6, 6]
+    value = invoke("value", SMUGGLER, "--out", str(file), "--picture", str(picture))
+    assert picture.stat().st_size > 1000
+    assert invoke("exploitability", SMUGGLER, "--strategy", str(file))["exploitability"] == pytest.approx(0.0, abs=1e-9)
+    assert value["best_response"][0] == pytest.approx(value["value"], abs=1e-9)
+
+
+def bad_inputs(folder):
+    Strategy.random("xi").save(folder / "xi.strategy")
+    data = (folder / "xi.strategy").read_bytes()
+    (folder / "cut.strategy").write_bytes(data[:-9])
+    (folder / "text.strategy").write_text("hello")
+    (folder / "raises.py").write_text("1 / 0\n")
+    (folder / "syntax.py").write_text("class :\n")
+    (folder / "index.py").write_text((ROOT / "examples/smuggler.py").read_text().replace("out[k] = k", "out[k + 9] = k"))
+    return [
+        (("info", "kuhn_pokr"), "did you mean 'kuhn_poker'"),
+        (("info", "kuhn_poker(cards=0)"), "cards is 0, but must be a whole number from 2"),
+        (("exploitability", "kuhn_poker", "--strategy", str(folder / "none")), "cannot be read: No such file"),
+        (("exploitability", "xi", "--strategy", str(folder / "text.strategy")), "not a strategy file"),
+        (("exploitability", "xi", "--strategy", str(folder / "cut.strategy")), "cut off or damaged"),
+        (("exploitability", "kuhn_poker", "--strategy", str(folder / "xi.strategy")), "it is for xi, not for kuhn_poker"),
+        (("info", f"{folder}/raises.py:Game"), "does not import: ZeroDivisionError"),
+        (("info", f"{folder}/syntax.py:Game"), "does not import: SyntaxError"),
+        (("info", f"{folder}/index.py:Smuggler"), "Smuggler.actions raised IndexError"),
+        (("value", "xi", "--out", f"{folder}/no/such/place"), "cannot write"),
+    ]
+
+
+def test_bad_input_gets_one_sentence_and_code_2(tmp_path):
+    for args, words in bad_inputs(tmp_path):
+        done = run_cli(*args)
+        assert done.returncode == 2, (args, done.stderr)
+        message = re.sub(r"compiling.*\n", "", done.stderr)
+        assert words in message
+        assert "Traceback" not in message
+        assert message.startswith("unseen: ")
+        assert message.count("\n") == 1, message
+        assert done.stdout == ""
+
+
+def test_debug_shows_the_traceback():
+    done = run_cli("info", "kuhn_pokr", "--debug")
+    assert done.returncode != 0
+    assert "Traceback" in done.stderr
+
+
+def test_a_faulty_game_exits_with_code_1(tmp_path):
+    file = tmp_path / "bad.py"
+    file.write_text((ROOT / "examples/smuggler.py").read_text().replace("return u if who == 0 else -u", "return u"))
+    done = run_cli("check", f"{file}:Smuggler", "--json")
+    assert done.returncode == 1
+    assert "do not sum to zero" in json.loads(done.stdout)["faults"][0]["message"]
+
+
+def test_json_is_alone_on_standard_output():
+    done = run_cli("info", "one_card_poker", "--json")
+    assert json.loads(done.stdout)["infosets"] == [1000, 1000]
+
+
+def test_ctrl_c_stops_cleanly():
+    command = [sys.executable, "-m", "unseen", "info", "one_card_poker(cards=5000)", "--json"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    time.sleep(5)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    if process.returncode != 0:  # it may have been quick enough to finish
+        assert process.returncode == 130
+        assert "stopped" in err
+        assert "Traceback" not in err
+        assert out == ""

@@ -1,0 +1,216 @@
+"""Compiled classes: the cache never runs stale code, errors name the rule, and plain Python agrees."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import ROOT, run_cli
+
+from unseen import Game, RuleError, enumerate_game, load, playouts
+from unseen.compiling import as_python, kernel, piece
+from unseen.engine import extend_key
+from unseen.enumeration import NOT_STARTED, walk
+from unseen.games.kuhn_poker import KuhnPoker
+
+GUESS = """
+import numpy as np
+from unseen import PUBLIC, TERMINAL, Game
+{imports}
+
+class Guess(Game):
+    state = np.dtype([("moves", "i1"), ("choice", "i1", (2,))])
+    num_actions = 2
+    max_length = 2
+
+    def start(self, s):
+        s.moves = 0
+        s.choice[0] = 0
+        s.choice[1] = 0
+
+    def player(self, s):
+        return TERMINAL if s.moves == 2 else s.moves
+
+    def actions(self, s, out):
+        out[0] = 0
+        out[1] = 1
+        return 2
+
+    def apply(self, s, a, tell):
+        s.choice[s.moves] = a
+        s.moves += 1
+        {tell}
+
+    def utility(self, s, who):
+        u = {win} if s.choice[0] == s.choice[1] else 0.0
+        return u if who == 0 else -u
+"""
+
+
+def value(file: Path, **env: str) -> float:
+    done = run_cli("value", f"{file}:Guess", "--json", **env)
+    assert done.returncode == 0, done.stderr
+    return float(json.loads(done.stdout)["value"])
+
+
+def test_an_edited_rule_is_what_runs(tmp_path):
+    file = tmp_path / "guess.py"
+    cache = {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
+    file.write_text(GUESS.format(imports="", tell="pass", win="2.0"))
+    assert value(file, **cache) == pytest.approx(1.0)
+    before = sorted((tmp_path / "cache").rglob("*.nbc"))
+    assert before
+    assert value(file, **cache) == pytest.approx(1.0)
+    assert sorted((tmp_path / "cache").rglob("*.nbc")) == before, "the second run compiled again"
+    file.write_text(GUESS.format(imports="", tell="pass", win="8.0"))
+    assert value(file, **cache) == pytest.approx(4.0)
+    file.write_text(GUESS.format(imports="", tell="tell[PUBLIC] = a + 1", win="8.0"))
+    assert value(file, **cache) == pytest.approx(0.0)
+
+
+def test_an_edited_module_beside_the_game_counts_too(tmp_path):
+    file, beside = tmp_path / "guess.py", tmp_path / "stakes.py"
+    file.write_text(GUESS.format(imports="from stakes import stake", tell="pass", win="stake()"))
+    beside.write_text("from unseen import piece\n\n@piece\ndef stake():\n    return 2.0\n")
+    assert value(file) == pytest.approx(1.0)
+    beside.write_text("from unseen import piece\n\n@piece\ndef stake():\n    return 6.0\n")
+    assert value(file) == pytest.approx(3.0)
+
+
+def test_processes_that_compile_at_once_do_not_mix_up_their_games(tmp_path):
+    env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    want = {"kuhn_poker": 58, "xi": 65, "coordination": 11}
+    for _ in range(2):  # cold together, then from the cache
+        command = [sys.executable, "-m", "unseen", "info", "--json"]
+        running = {name: subprocess.Popen([*command, name], stdout=subprocess.PIPE, text=True, env=env) for name in want}
+        for name, process in running.items():
+            assert json.loads(process.communicate()[0])["histories"] == want[name]
+
+
+def test_a_damaged_cache_file_is_compiled_anew(tmp_path):
+    env = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    assert run_cli("info", "kuhn_poker", "--json", **env).returncode == 0
+    for file in tmp_path.rglob("*.nbc"):
+        file.write_bytes(file.read_bytes()[:100])
+    assert json.loads(run_cli("info", "kuhn_poker", "--json", **env).stdout)["histories"] == 58
+
+
+class Misspelt(KuhnPoker):
+    def utility(self, s, who):
+        if who == 0:
+            return self.stakes * 1.0
+        return 0.0
+
+
+class MixedTypes(KuhnPoker):
+    def player(self, s):
+        return self.helper(s)
+
+    def helper(self, s):
+        who = (1, 2)
+        if s.moves:
+            who = "second"
+        return who
+
+
+class Allocating(KuhnPoker):
+    def actions(self, s, out):
+        table = np.zeros(2)
+        return len(table)
+
+
+@pytest.mark.parametrize(("cls", "method", "line_text"), [
+    (Misspelt, "utility", "self.stakes"), (MixedTypes, "helper", "return who"), (Allocating, "actions", "np.zeros(2)"),
+])  # fmt: skip
+def test_an_error_names_class_method_and_line(cls, method, line_text):
+    with pytest.raises(RuleError) as caught:
+        enumerate_game(cls())
+    first, *rest = str(caught.value).splitlines()
+    assert first.startswith(f"{cls.__name__}.{method}, line ")
+    line = int(first.split("line ")[1].split(":")[0])
+    assert line_text in Path(__file__).read_text().splitlines()[line - 1]
+    assert rest, "the compiler's text is missing"
+
+
+def test_classes_share_no_code():
+    class Doubled(KuhnPoker):
+        def utility(self, s, who):
+            return 2.0 * (s.card[0] - s.card[1]) * (1 - 2 * who)
+
+    assert playouts(Doubled(), 1000).mean != playouts(KuhnPoker(), 1000).mean
+
+
+@kernel
+def scaled(game, x):
+    return twice(x) * game.cards + game.num_actions
+
+
+@piece
+def twice(x):
+    return 2 * x
+
+
+def test_parameters_and_class_constants_are_readable_in_kernels():
+    assert scaled(KuhnPoker(cards=7), 3) == 2 * 3 * 7 + 2
+    assert as_python(scaled)(KuhnPoker(cards=7), 3) == 2 * 3 * 7 + 2
+
+
+def test_kernels_run_the_same_as_plain_python():
+    compiled, plain = (enumerate_game_with(function) for function in (walk, as_python(walk)))
+    assert compiled == plain
+
+
+def enumerate_game_with(function):
+    from unseen.enumeration import COUNT, DEPTH, new_sink, new_stack
+    from unseen.infosets import new_recall, new_sets
+
+    game = load("kuhn_poker")
+    recall, sets, counters = new_recall(), new_sets(), np.zeros(5, np.int64)
+    counters[DEPTH] = NOT_STARTED
+    status = function(
+        game, new_stack(game), recall, sets, new_sink(COUNT), counters, np.zeros(8, np.int64), np.zeros(3, np.int64), 10**6
+    )
+    return status, counters.tolist(), recall.key[: recall.size[0]].tolist(), sets.actions.tolist()
+
+
+def test_keys_of_plain_python_are_those_of_machine_code():
+    @kernel
+    def compiled(key, own, public, private):
+        return extend_key(key, own, public, private)
+
+    assert int(compiled(np.uint64(5), 1, 2, 3)) == int(as_python(extend_key)(np.uint64(5), 1, 2, 3))
+
+
+def test_everything_runs_without_compilation():
+    done = run_cli("info", "kuhn_poker", "--json", NUMBA_DISABLE_JIT="1")
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["histories"] == 58
+    assert "compiling" not in done.stderr
+    done = run_cli("exploitability", "leduc_poker(ranks=2, suits=2)", "--strategy", "uniform", "--json", NUMBA_DISABLE_JIT="1")
+    with_jit = run_cli("exploitability", "leduc_poker(ranks=2, suits=2)", "--strategy", "uniform", "--json")
+    assert json.loads(done.stdout)["exploitability"] == pytest.approx(json.loads(with_jit.stdout)["exploitability"], abs=1e-12)
+
+
+def test_a_class_typed_at_a_prompt_works():
+    source = (
+        GUESS.format(imports="", tell="pass", win="2.0")
+        + "\nfrom unseen import enumerate_game\nprint(enumerate_game(Guess()).histories)"
+    )
+    done = subprocess.run([sys.executable, "-"], input=source, capture_output=True, text=True, cwd=ROOT, check=False)
+    assert done.stdout.strip() == "7", done.stderr
+
+
+def test_state_fields_must_be_usable():
+    from unseen import UnseenError
+
+    with pytest.raises(UnseenError, match="'round' cannot be used"):
+        type("Bad", (Game,), {"state": np.dtype([("round", "i1")])})
+    with pytest.raises(UnseenError, match="must hold numbers"):
+        type("Bad", (Game,), {"state": np.dtype([("word", "U3")])})
+    with pytest.raises(UnseenError, match="must be a NumPy record type"):
+        type("Bad", (Game,), {"state": 3})

@@ -1,0 +1,281 @@
+"""The conformance kit finds planted faults, names them, and names the shortest history at which they show."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import unseen
+from unseen import CHANCE, PUBLIC, TERMINAL, GameFault
+from unseen.games.kuhn_poker import BET, PASS, KuhnPoker
+from unseen.games.matrix_games import MatchingPennies
+from unseen.testing import check_game, find_faults
+
+ticks = itertools.count()
+
+
+class StartLeavesAFieldUnset(KuhnPoker):
+    def start(self, s):
+        s.card[0] = -1
+        s.card[1] = -1
+        s.dealt = 0
+        s.moves = 0
+        s.over = 0
+
+
+class PlayerChangesTheState(KuhnPoker):
+    def player(self, s):
+        if s.over:
+            return TERMINAL
+        if s.dealt < 2:
+            return CHANCE
+        who = s.moves % 2
+        if s.moves == 1:
+            s.bets = 1
+        return who
+
+
+class ApplyIsRandom(KuhnPoker):
+    def apply(self, s, a, tell):
+        KuhnPoker.apply(self, s, a, tell)
+        if s.moves == 1:
+            tell[PUBLIC] = 1 + next(ticks)
+
+
+class ActionsDescend(KuhnPoker):
+    def actions(self, s, out):
+        if s.dealt == 2:
+            out[0] = BET
+            out[1] = PASS
+            return 2
+        out[0] = 0 if s.card[0] != 0 else 1
+        out[1] = 2 if s.card[0] != 2 else 1
+        return 2
+
+
+class ActionsRepeat(KuhnPoker):
+    def actions(self, s, out):
+        out[0] = 0
+        out[1] = 0
+        return 2
+
+
+class ActionTooLarge(KuhnPoker):
+    def actions(self, s, out):
+        out[0] = 0
+        out[1] = 5 if s.moves == 1 else 1
+        return 2
+
+
+class NoActions(KuhnPoker):
+    def actions(self, s, out):
+        if s.moves == 2:
+            return 0
+        out[0] = 0
+        out[1] = 1
+        return 2
+
+
+class CountsMoreThanItWrites(KuhnPoker):
+    def actions(self, s, out):
+        out[0] = 0
+        return 2
+
+
+class WritesPastTheEnd(KuhnPoker):
+    num_actions = 2
+    num_outcomes = 2
+
+    def actions(self, s, out):
+        for k in range(3):
+            out[k] = k
+        return 3
+
+
+class ChanceSumsToLess(KuhnPoker):
+    def chance(self, s, a, n):
+        return 0.9 / n if s.dealt == 1 else 1.0 / n
+
+
+class ChanceIsNegative(KuhnPoker):
+    def chance(self, s, a, n):
+        return -1.0 if a == 0 else 2.0 / (n - 1)
+
+
+class ActionsDependOnTheHiddenCard(KuhnPoker):
+    def actions(self, s, out):
+        if s.dealt < 2:
+            out[0] = 0
+            out[1] = 1
+            return 2
+        out[0] = PASS
+        if s.card[1] == 0 and s.moves == 0:
+            return 1
+        out[1] = BET
+        return 2
+
+
+class RenderingShowsTheHiddenCard(KuhnPoker):
+    def render(self, s, who):
+        return f"cards {s.card}"
+
+
+class NeverEnds(KuhnPoker):
+    def apply(self, s, a, tell):
+        if s.dealt < 2:
+            s.dealt += 1
+        else:
+            s.moves += 1
+
+
+class UtilityIsNotANumber(KuhnPoker):
+    def utility(self, s, who):
+        return np.nan if s.bets == 3 else 0.0
+
+
+class NotZeroSum(KuhnPoker):
+    def utility(self, s, who):
+        return 1.0
+
+
+class TellsBetweenTheHalves(MatchingPennies):
+    def apply(self, s, a, tell):
+        s.choice[s.moves] = a
+        s.moves += 1
+        tell[PUBLIC] = a + 1
+
+
+class SecondPlayerFirst(MatchingPennies):
+    def player(self, s):
+        return TERMINAL if s.moves == 2 else 1 - s.moves
+
+
+class FieldOverflows(KuhnPoker):
+    state = np.dtype([("card", "i2", (2,)), ("dealt", "i1"), ("moves", "i1"), ("bets", "i1"), ("over", "i1"), ("pot", "i1")])
+
+    def start(self, s):
+        s.card[0] = -1
+        s.card[1] = -1
+        s.dealt = 0
+        s.moves = 0
+        s.bets = 0
+        s.over = 0
+        s.pot = 100
+
+    def apply(self, s, a, tell):
+        s.pot += 10
+        if s.dealt < 2:
+            s.card[s.dealt] = a
+            tell[s.dealt] = a + 1
+            s.dealt += 1
+        else:
+            s.over = 1
+
+
+class TokenIsNegative(KuhnPoker):
+    def apply(self, s, a, tell):
+        if s.dealt < 2:
+            tell[s.dealt] = -1
+            s.card[s.dealt] = a
+            s.dealt += 1
+        else:
+            s.over = 1
+
+
+class PlayerThree(KuhnPoker):
+    def player(self, s):
+        return 3 if s.dealt == 2 else CHANCE
+
+
+class DividesByZero(KuhnPoker):
+    def utility(self, s, who):
+        return 1.0 / s.moves if s.moves < 3 else float([][who])
+
+
+class DoesNotCompile(KuhnPoker):
+    def utility(self, s, who):
+        return self.no_such_thing
+
+
+PLANTED = [
+    (StartLeavesAFieldUnset, "start incomplete", "does not set field 'bets'", 0),
+    (PlayerChangesTheState, "player changes the state", "player() changes the state", 3),
+    (ApplyIsRandom, "apply not deterministic", "apply() does not do the same twice", 3),
+    (ActionsDescend, "action order", "must be distinct and ascending", 2),
+    (ActionsRepeat, "action order", "offers [0, 0]", 0),
+    (ActionTooLarge, "action bound", "offers 5; actions must be from 0 to num_actions - 1 = 1", 3),
+    (NoActions, "number of actions", "returns 0", 4),
+    (CountsMoreThanItWrites, "action bound", "does not write all the actions it counts", 0),
+    (WritesPastTheEnd, "actions raises", "IndexError", 0),
+    (ChanceSumsToLess, "chance sum", "sum to 0.9", 1),
+    (ChanceIsNegative, "chance positive", "must all be positive", 0),
+    (ActionsDependOnTheHiddenCard, "infoset actions", "has seen the same as at", 2),
+    (RenderingShowsTheHiddenCard, "infoset rendering", "the rendering differ", 2),
+    (NeverEnds, "too long", "not over after max_length = 5 moves", 5),
+    (UtilityIsNotANumber, "utility not finite", "must be finite", 4),
+    (NotZeroSum, "not zero-sum", "do not sum to zero", 4),
+    (TellsBetweenTheHalves, "simultaneous tokens", "between the two halves", 1),
+    (SecondPlayerFirst, "simultaneous order", "not 0 and then 1", 0),
+    (FieldOverflows, "field pot", "does not fit its type int8", 3),
+    (TokenIsNegative, "token", "tokens must be from 0", 1),
+    (PlayerThree, "player invalid", "returns 3", 2),
+    (DividesByZero, "utility raises", "IndexError", 5),
+    (DoesNotCompile, "compile", "DoesNotCompile.utility, line", 0),
+    (DoesNotCompile, "compile", "Unknown attribute 'no_such_thing'", 0),
+]
+
+
+@pytest.mark.parametrize(("cls", "check", "words", "length"), PLANTED, ids=lambda v: getattr(v, "__name__", None))
+def test_planted_fault(cls, check, words, length):
+    report = find_faults(cls(), histories=300, playouts=0)
+    faults = {fault.check: fault for fault in report.faults}
+    assert check in faults, f"found only {[str(f) for f in report.faults]}"
+    fault = faults[check]
+    assert words in str(fault) + fault.details
+    assert cls.__name__ in str(fault)
+    assert len(fault.history) == length
+    assert str(list(fault.history)) in str(fault)
+    with pytest.raises(GameFault, match=cls.__name__):
+        check_game(cls(), histories=300, playouts=0)
+
+
+def test_at_least_ten_kinds_are_planted():
+    assert len({check for _, check, _, _ in PLANTED}) >= 10
+
+
+def test_deep_faults_are_found_by_random_games():
+    class WrongAtTheEnd(KuhnPoker):
+        def utility(self, s, who):
+            return 1.0
+
+    report = find_faults(WrongAtTheEnd(cards=50), histories=60, playouts=20)
+    assert not report.exhaustive
+    assert [fault.check for fault in report.faults] == ["not zero-sum"]
+
+
+def test_missing_rules_are_named():
+    class Empty(unseen.Game):
+        state = np.dtype([("x", "i1")])
+        num_actions = 1
+        max_length = 1
+
+    messages = [str(fault) for fault in find_faults(Empty()).faults]
+    for rule in ("start", "player", "actions", "apply", "utility"):
+        assert any(f"does not define {rule}()" in message for message in messages)
+
+
+def test_enumeration_names_the_history_of_a_fault_too():
+    with pytest.raises(GameFault, match=r"other actions at an earlier history, at history \[0, 1\]"):
+        unseen.enumerate_game(ActionsDependOnTheHiddenCard())
+    with pytest.raises(GameFault, match="past max_length"):
+        unseen.enumerate_game(NeverEnds())
+    with pytest.raises(GameFault, match="do not sum to one, at history"):
+        unseen.enumerate_game(ChanceSumsToLess())
+
+
+def test_a_good_game_passes():
+    report = check_game("kuhn_poker")
+    assert report.exhaustive
+    assert report.histories == 58
