@@ -1,0 +1,78 @@
+"""Make the page of each game from its class, its pinned counts and its playthrough, so that the page says what the code does.
+
+Run by `make docs`; a test sees to it that the committed pages are up to date.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import re
+import sys
+from pathlib import Path
+
+import unseen
+from unseen.loading import registered
+
+HERE = Path(__file__).parent
+TESTS = HERE.parent / "tests"
+PARTS = ("Rules", "Players see", "Payoffs")
+
+
+def pages() -> dict[Path, str]:
+    """The text of every generated page, by path."""
+    counts = json.loads((TESTS / "counts.json").read_text())
+    made = {HERE / "games" / f"{name}.md": page(name, counts) for name in unseen.names()}
+    made[HERE / "games" / "index.md"] = index()
+    return made
+
+
+def page(name: str, counts: dict[str, dict]) -> str:
+    """One game's page: summary, rules, what players see, payoffs, parameters, size, a game played, where it comes from."""
+    cls = registered(name)
+    doc = inspect.getdoc(cls) or ""
+    summary, *parts = re.split(rf"\n\n(?=(?:{'|'.join(PARTS)}):)", doc)
+    lines = [f"# `{name}`", "", summary, ""]
+    for part in parts:
+        title, _, text = part.partition(":")
+        sentence = " ".join(text.split())
+        lines += [f"## {title}", "", sentence[:1].upper() + sentence[1:], ""]
+    lines += ["## Parameters", ""]
+    if cls.parameters:
+        lines += ["| name | default | allowed | meaning |", "|---|---|---|---|"]
+        lines += [f"| `{n}` | {p.default} | {p.allowed} | {p.help} |" for n, p in cls.parameters.items()]
+    else:
+        lines.append("None.")
+    lines += [
+        "",
+        "## Size",
+        "",
+        "| game | histories | terminals | information sets | longest | checked against |",
+        "|---|---|---|---|---|---|",
+    ]
+    for spec, row in counts.items():
+        if spec.partition("(")[0] == name:
+            sets = " + ".join(f"{n:,}" for n in row["infosets"])
+            lines.append(
+                f"| `{spec}` | {row['histories']:,} | {row['terminals']:,} | {sets} | {row['max_length']} | {row['source']} |"
+            )
+    simultaneous = "Both players choose at the same time." if cls.simultaneous else "Players move in turn."
+    game = cls()
+    outcomes = f"; chance has up to {game.num_outcomes} outcomes" if game.num_outcomes else "; there is no chance"
+    lines += ["", f"{simultaneous} There are {game.num_actions} different actions{outcomes}.", ""]
+    lines += ["## A game", "", f"`unseen playthrough {name} --seed 1`", "", "```text"]
+    lines += [*(TESTS / "playthroughs" / f"{name}.txt").read_text().rstrip().splitlines(), "```", ""]
+    source = (sys.modules[cls.__module__].__doc__ or "").strip().split("\n\n", 1)[-1]
+    lines += ["## Source", "", " ".join(source.split()), ""]
+    return "\n".join(lines)
+
+
+def index() -> str:
+    """The list of games."""
+    rows = [f"| [`{name}`]({name}.md) | {(inspect.getdoc(registered(name)) or '').splitlines()[0]} |" for name in unseen.names()]
+    return "\n".join(["# Games", "", "| name | what it is |", "|---|---|", *rows, ""])
+
+
+if __name__ == "__main__":
+    for path, text in pages().items():
+        path.write_text(text)
