@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 import unseen
-from unseen.bench import bench
+from unseen.bench import as_table, bench
 
 GAMES = ("kuhn_poker", "leduc_poker", "liars_dice", "one_card_poker")
 STARTS = (("info", "kuhn_poker"), ("exploitability", "liars_dice", "--strategy", "uniform"))
@@ -25,12 +25,7 @@ STARTS = (("info", "kuhn_poker"), ("exploitability", "liars_dice", "--strategy",
 def main() -> None:
     console = Console(width=110)
     for name in GAMES:
-        table = Table("what", "unit", "unseen", "OpenSpiel", "times faster", title=name)
-        for m in bench(unseen.load(name)):
-            theirs = f"{m.theirs:,.4g}" if m.theirs else "-"
-            ours = f"{m.ours:,.4g}" if m.ours < 1000 else f"{m.ours:,.0f}"
-            table.add_row(m.what, m.unit, ours, theirs, f"{m.ratio:,.0f}" if m.ratio else "-")
-        console.print(table)
+        console.print(as_table(name, bench(unseen.load(name))))
     console.print(starts())
 
 

@@ -28,6 +28,7 @@ from unseen.position import Percept, Position
 
 DEFAULT_CAP = 1_000_000
 NODES, EDGES = 0, 1
+ANYONE = -9
 EXACT_INTEGERS = 2.0**62
 Integers = NDArray[np.int64]
 
@@ -190,7 +191,7 @@ def _build(game: Game, viewer: int, seen: tuple[Percept, ...], to_move: int | No
     trellis = Trellis(states, matched, ends, first, action, child)
     percepts = np.array(seen, np.int64).reshape(-1, 3)
     sizes, blank, arrays = np.array([1, 0]), game.new_states(1), scratch(game)
-    mover = -9 if to_move is None else to_move
+    mover = ANYONE if to_move is None else to_move
     plant(game, trellis, len(percepts), mover)
     low, high = 0, 1
     while low < high:
@@ -233,8 +234,8 @@ def plant(game, trellis, target, to_move):
 
 @piece
 def is_end(game, s, matched, target, to_move):
-    """Whether all percepts were seen and, if it matters, the right player is to move (-9: it does not matter)."""
-    return matched == target and (to_move == -9 or game.player(s) == to_move)
+    """Whether all percepts were seen and the right player is to move, which may be ANYONE."""
+    return matched == target and (to_move == ANYONE or game.player(s) == to_move)
 
 
 @piece

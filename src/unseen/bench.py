@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from rich.table import Table
+
 from unseen.engine import playouts
 from unseen.enumeration import enumerate_game
 from unseen.exact.sequence_form import SequenceForm
@@ -62,9 +64,9 @@ def bench(game: Game, seed: int = 0) -> list[Measurement]:
     peer = _open_spiel(game)
     games = 20_000
     rate = games / seconds(lambda: playouts(game, games, seed))
-    rows = [Measurement("random playouts", "per second", rate, peer.playouts() if peer else None)]
+    rows = [Measurement("random playouts", "games/s", rate, peer.playouts() if peer else None)]
     histories = enumerate_game(game).histories
-    rows.append(Measurement("enumeration", "histories per second", histories / seconds(lambda: enumerate_game(game))))
+    rows.append(Measurement("enumeration", "histories/s", histories / seconds(lambda: enumerate_game(game))))
     build = seconds(lambda: SequenceForm(game))
     form = SequenceForm(game)
     uniform = form.uniform()
@@ -74,6 +76,17 @@ def bench(game: Game, seed: int = 0) -> list[Measurement]:
     rows.append(Measurement("exploitability of uniform play", "seconds", evaluate, theirs))
     rows.append(Measurement("the same, building included", "seconds", build + evaluate, theirs))
     return rows
+
+
+def as_table(title: str, measured: list[Measurement]) -> Table:
+    """Measurements for people."""
+    table = Table("what", "unit", "unseen", "OpenSpiel", "times faster", title=title)
+    for m in measured:
+        ours, theirs = (f"{x:,.0f}" if x is not None and x >= 1000 else f"{x:.3g}" if x else "-" for x in (m.ours, m.theirs))
+        table.add_row(
+            m.what, m.unit, ours, theirs, f"{m.ratio:,.2g}" if m.ratio and m.ratio < 10 else f"{m.ratio:,.0f}" if m.ratio else "-"
+        )
+    return table
 
 
 class _OpenSpiel:

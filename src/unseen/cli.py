@@ -263,6 +263,7 @@ def bench(
     seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Measure the speed of a game here, beside OpenSpiel if it is installed."""
+    from unseen.bench import as_table
     from unseen.bench import bench as measure
 
     loaded = loading.load(game)
@@ -274,11 +275,7 @@ def bench(
             {"what": m.what, "unit": m.unit, "unseen": m.ours, "open_spiel": m.theirs, "ratio": m.ratio} for m in measured
         ],
     }
-    table = Table("what", "unit", "unseen", "OpenSpiel", "times faster", title=loaded.spec)
-    for m in measured:
-        theirs, ratio = f"{m.theirs:,.4g}" if m.theirs else "-", f"{m.ratio:,.0f}" if m.ratio else "-"
-        table.add_row(m.what, m.unit, f"{m.ours:,.4g}" if m.ours < 1000 else f"{m.ours:,.0f}", theirs, ratio)
-    show(as_json, result, lambda: table)
+    show(as_json, result, lambda: as_table(loaded.spec, measured))
 
 
 def console_status(text: str) -> Any:

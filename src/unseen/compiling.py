@@ -304,6 +304,10 @@ class Compiled:
     compiled_fields: ClassVar[dict[str, type]] = {}
     numba_type: ClassVar[CompiledType]
 
+    def rule_arguments(self) -> dict[str, tuple[Any, ...]]:
+        """Arguments of the right types for each method that kernels call, so that a faulty one can be found."""
+        return {}
+
     @classmethod
     def register_type(cls) -> None:
         """Make the Numba type of this class and register its methods. Nothing is compiled yet."""
@@ -345,7 +349,7 @@ def _stub(method: Callable[..., Any]) -> Callable[..., Any]:
 
 def explain(obj: Compiled, error: NumbaError) -> RuleError:
     """Find the method at fault by compiling the rules one by one; say its class, name and line, then the compiler's text."""
-    for name, arguments in obj.rule_arguments().items():  # type: ignore[attr-defined]
+    for name, arguments in obj.rule_arguments().items():
         method = compiled_methods(type(obj)).get(name)
         if method is None:
             continue

@@ -246,7 +246,6 @@ class Game(Compiled):
         return np.zeros(count, _widened(self.state) if JIT_DISABLED else self.state).view(np.recarray)
 
     def rule_arguments(self) -> dict[str, tuple[Any, ...]]:
-        """Arguments of the right types for each rule."""
         s, numbers = self.new_states(1)[0], np.zeros(max(3, self.width), np.int64)
         return {
             "start": (s,), "player": (s,), "actions": (s, numbers), "chance": (s, 0, 1),

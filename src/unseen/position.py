@@ -156,8 +156,8 @@ class Position:
         """The position that `str(position)` was made from."""
         from unseen.loading import load  # `loading` needs positions to check a user's file
 
-        spec, colon, moves = text.rpartition(": ") if ": " in text else text.rpartition(":")
-        if not colon and moves:
+        spec, _, moves = text.rpartition(":")
+        if not spec or spec.endswith(".py"):  # no moves; the colon, if any, is the one before a class name
             spec, moves = text, ""
         try:
             history = [int(word) for word in moves.split()]
