@@ -82,6 +82,19 @@ def test_an_edited_module_beside_the_game_counts_too(tmp_path):
     assert value(file) == pytest.approx(3.0)
 
 
+def test_an_edited_kernel_of_ones_own_is_what_runs(tmp_path):
+    file, beside = tmp_path / "mine.py", tmp_path / "other.py"
+
+    def run() -> str:
+        command = [sys.executable, "-c", "import mine; print(mine.f(1))"]
+        return subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True).stdout.strip()
+
+    for constant, factor, want in ((10, 2, "12"), (10, 2, "12"), (20, 2, "22"), (20, 3, "23")):
+        beside.write_text(f"from unseen import piece\n\n@piece\ndef g(x):\n    return x * {factor}\n")
+        file.write_text(f"from unseen import kernel\nfrom other import g\n\n@kernel\ndef f(x):\n    return g(x) + {constant}\n")
+        assert run() == want
+
+
 def test_processes_that_compile_at_once_do_not_mix_up_their_games(tmp_path):
     env = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     want = {"kuhn_poker": 58, "xi": 65, "coordination": 11}

@@ -71,7 +71,7 @@ def kernel(function: F) -> F:
     """Compile a function that Python calls. Release the GIL, cache on disk, and turn compiler errors into sentences."""
     if JIT_DISABLED:
         return _wrapping_uint64(function)
-    dispatcher = _use_content_cache(njit(cache=True, **KERNEL_OPTIONS)(function))
+    dispatcher = _with_content_cache(njit(**KERNEL_OPTIONS)(function))
 
     @functools.wraps(function)
     def call(*args: Any) -> Any:
@@ -112,9 +112,10 @@ class ContentCacheFile(IndexDataCacheFile):
     """Machine code in files named by a digest of all that it was made from."""
 
     def _name(self, key: Any) -> str:
+        """`_source_stamp` is the name of the module that the kernel is defined in."""
         base = self._data_name_pattern.split("{")[0]
-        digest = hashlib.sha256(repr((key, numba.__version__, kernel_digest())).encode()).hexdigest()
-        return f"{base}{digest[:32]}.nbc"
+        made_from = (key, numba.__version__, kernel_digest(), source_digest([self._source_stamp]))
+        return f"{base}{hashlib.sha256(repr(made_from).encode()).hexdigest()[:32]}.nbc"
 
     def load(self, key: Any) -> Any:
         try:
@@ -140,13 +141,17 @@ def _modified(path: Path) -> float:
         return 0.0
 
 
-def _use_content_cache(dispatcher: Any) -> Any:
+def _with_content_cache(dispatcher: Any) -> Any:
+    """Switch on caching for a dispatcher, unless its function has no file (it was typed at a prompt)."""
+    try:
+        dispatcher.enable_caching()
+    except RuntimeError:
+        return dispatcher
     cache = dispatcher._cache
-    standard = cache._cache_file
     cache._cache_file = ContentCacheFile(
         cache_path=cache.cache_path,
-        filename_base=standard._index_name.removesuffix(".nbi"),
-        source_stamp=None,
+        filename_base=cache._cache_file._index_name.removesuffix(".nbi"),
+        source_stamp=dispatcher.py_func.__module__,
     )
     return dispatcher
 
@@ -182,15 +187,13 @@ def _is_compiled(value: Any) -> bool:
 # Fingerprints of source ---------------------------------------------------------------------------------------------------
 
 
-def source_digest(cls: type) -> str:
-    """A digest of the source that the methods of `cls` are compiled from.
+def source_digest(names: list[str]) -> str:
+    """A digest of the source of some modules and, from there, of every module in the same folder that they import names from.
 
-    It covers the modules of the class and its bases and, from there, every module in the same folder that is reached through
-    imported names. A class with no source (typed at a prompt) gets a digest that no other process will have.
+    Code without source (typed at a prompt) gets a digest that no other process will have.
     """
-    modules = [sys.modules.get(base.__module__) for base in cls.__mro__ if base is not object]
     seen: dict[str, bytes] = {}
-    todo = [m for m in modules if m is not None]
+    todo = [sys.modules[name] for name in names if name in sys.modules]
     while todo:
         module = todo.pop()
         if module.__name__ in seen:
@@ -231,7 +234,8 @@ class CompiledType(types.Type):
     living: ClassVar[dict[str, CompiledType]] = {}
 
     def __init__(self, cls: type[Compiled], fields: dict[str, type]) -> None:
-        super().__init__(name=f"{cls.__module__}.{cls.__qualname__}#{source_digest(cls)}")
+        modules = [base.__module__ for base in cls.__mro__ if base is not object]
+        super().__init__(name=f"{cls.__module__}.{cls.__qualname__}#{source_digest(modules)}")
         self.fields = fields
         self.compiled_class = cls
         CompiledType.living[self.name] = self
