@@ -117,6 +117,15 @@ def test_without_a_trellis_every_walk_has_a_known_probability(viewer):
         assert exact.try_history(rng)[2], "with a trellis no walk gets stuck"
 
 
+def test_past_the_target_every_action_is_on_it():
+    target = Position(load("kuhn_poker"), [0, 1])
+    for cap in (1000, 1):
+        belief = Belief.at(target, cap=cap)
+        assert belief.exact == (cap > 1)
+        for position in (target, target.child(0), Position(target.game, [0, 2, 1])):
+            assert belief.on_target(position) == [0, 1]
+
+
 def test_counts_beyond_64_bits_are_exact():
     n = 200  # a ladder of nodes with two edges to the next: 2^199 ways
     first = np.append(np.arange(0, 2 * (n - 1) + 1, 2), 2 * (n - 1))

@@ -102,6 +102,22 @@ def test_bad_input_gets_one_sentence_and_code_2(tmp_path):
         assert done.stdout == ""
 
 
+def test_what_a_users_file_prints_is_not_a_result(tmp_path):
+    file = tmp_path / "loud.py"
+    file.write_text("print('hello')\n" + (ROOT / "examples/smuggler.py").read_text())
+    done = run_cli("info", f"{file}:Smuggler", "--json")
+    assert json.loads(done.stdout)["histories"] == 53
+    file.write_text("import sys\nsys.exit(0)\n")
+    done = run_cli("info", f"{file}:Smuggler", "--json")
+    assert done.returncode == 2
+    assert "does not import: SystemExit" in done.stderr
+
+
+def test_a_terminal_without_the_characters():
+    done = run_cli("playthrough", "liars_dice", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+
+
 def test_debug_shows_the_traceback():
     done = run_cli("info", "kuhn_pokr", "--debug")
     assert done.returncode != 0

@@ -12,11 +12,12 @@ import numpy as np
 import pytest
 from helpers import ROOT, run_cli
 
-from unseen import Game, RuleError, enumerate_game, load, playouts
-from unseen.compiling import as_python, kernel, piece
+from unseen import Game, RuleError, SequenceForm, enumerate_game, load, playouts, solve_exactly
+from unseen.compiling import as_python, kernel, numba_type, piece
 from unseen.engine import extend_key
 from unseen.enumeration import NOT_STARTED, walk
 from unseen.games.kuhn_poker import KuhnPoker
+from unseen.games.matrix_games import MatchingPennies
 
 GUESS = """
 import numpy as np
@@ -71,6 +72,56 @@ def test_an_edited_rule_is_what_runs(tmp_path):
     assert value(file, **cache) == pytest.approx(4.0)
     file.write_text(GUESS.format(imports="", tell="tell[PUBLIC] = a + 1", win="8.0"))
     assert value(file, **cache) == pytest.approx(0.0)
+
+
+@pytest.mark.parametrize(("imports", "win", "file", "before", "after"), [
+    ("from stakes import STAKE", "STAKE", "stakes.py", "STAKE = 2.0", "STAKE = 6.0"),
+    ("import stakes", "stakes.STAKE", "stakes.py", "STAKE = 2.0", "STAKE = 6.0"),
+    ("from rules.stakes import STAKE", "STAKE", "rules/stakes.py", "STAKE = 2.0", "STAKE = 6.0"),
+    ("STAKES = np.loadtxt('stakes.txt')", "STAKES[1]", "stakes.txt", "1 2", "1 6"),
+])  # fmt: skip
+def test_edited_numbers_beside_the_game_count(tmp_path, monkeypatch, imports, win, file, before, after):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rules").mkdir()
+    game, beside = tmp_path / "guess.py", tmp_path / file
+    game.write_text(GUESS.format(imports=imports, tell="pass", win=win))
+    for text, want in ((before, 1.0), (after, 3.0)):
+        beside.write_text(text + "\n")
+        done = run_cli("value", f"{game}:Guess", "--json", cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
+        assert json.loads(done.stdout)["value"] == pytest.approx(want)
+
+
+def test_classes_of_one_factory_have_their_own_code():
+    def make(number: int, stake: float) -> type[Game]:
+        class Made(MatchingPennies):
+            num_actions = number
+            win = stake
+
+            def payoff(self, a, b):
+                return self.win * scale if a == b else 0.0
+
+        scale = 2.0
+        return Made
+
+    for number, stake in ((2, 1.0), (3, 1.0), (3, 9.0)):
+        game = make(number, stake)()
+        assert enumerate_game(game).histories == 1 + number + number**2
+        assert solve_exactly(SequenceForm(game)).value == pytest.approx(2 * stake / number)
+    assert numba_type(make(2, 1.0)) is numba_type(make(2, 1.0))
+
+
+def test_a_file_edited_in_the_same_process(tmp_path):
+    file, other = tmp_path / "guess.py", tmp_path / "other"
+    other.mkdir()
+    file.write_text(GUESS.format(imports="from stakes import STAKE", tell="pass", win="STAKE"))
+    (other / "guess.py").write_text(file.read_text())
+    (tmp_path / "stakes.py").write_text("STAKE = 2.0\n")
+    (other / "stakes.py").write_text("STAKE = 4.0\n")
+    values = [solve_exactly(SequenceForm(f"{path}:Guess")).value for path in (file, other / "guess.py")]
+    assert values == pytest.approx([1.0, 2.0])
+    file.write_text(GUESS.format(imports="", tell="pass", win="8.0"))
+    assert solve_exactly(SequenceForm(f"{file}:Guess")).value == pytest.approx(4.0)
 
 
 def test_an_edited_module_beside_the_game_counts_too(tmp_path):
@@ -218,6 +269,24 @@ def test_a_class_typed_at_a_prompt_works():
     assert done.stdout.strip() == "7", done.stderr
 
 
+@pytest.mark.parametrize("name", ["width", "spec", "settings", "player", "origin"])
+def test_parameters_cannot_hide_what_every_game_has(name):
+    from unseen import UnseenError
+
+    with pytest.raises(UnseenError, match=f"a parameter cannot be called '{name}'"):
+        type("Hiding", (KuhnPoker,), {"__annotations__": {name: int}, name: 3})
+
+
+def test_unusual_constants():
+    class Unusual(KuhnPoker):
+        half = np.float64(0.5)
+
+        def utility(self, s, who):
+            return self.half if who == 0 else -self.half
+
+    assert playouts(Unusual(), 10).mean == 0.5
+
+
 def test_state_fields_must_be_usable():
     from unseen import UnseenError
 
@@ -225,5 +294,8 @@ def test_state_fields_must_be_usable():
         type("Bad", (Game,), {"state": np.dtype([("round", "i1")])})
     with pytest.raises(UnseenError, match="must hold numbers"):
         type("Bad", (Game,), {"state": np.dtype([("word", "U3")])})
+    for field in (("values", "i1"), ("flags", "?", (2,))):
+        with pytest.raises(UnseenError, match="cannot be used"):
+            type("Bad", (Game,), {"state": np.dtype([field])})
     with pytest.raises(UnseenError, match="must be a NumPy record type"):
         type("Bad", (Game,), {"state": 3})

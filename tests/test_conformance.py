@@ -199,6 +199,49 @@ class DoesNotCompile(KuhnPoker):
         return self.no_such_thing
 
 
+class ForgotToReturn(KuhnPoker):
+    def player(self, s):  # noqa: RET503
+        if s.dealt < 2:
+            return CHANCE
+
+
+class RenderChangesTheState(KuhnPoker):
+    def render(self, s, who):
+        s.moves += 1
+        return "?"
+
+
+class StartDiffers(KuhnPoker):
+    chips = 3
+    state = np.dtype([("card", "i2", (2,)), ("dealt", "i1"), ("moves", "i1"), ("bets", "i1"), ("over", "i1"), ("chips", "i1")])
+
+    def __init__(self, **parameters):
+        super().__init__(**parameters)
+        self.__dict__["chips"] = 7
+
+    def start(self, s):
+        s.card[0] = -1
+        s.card[1] = -1
+        s.dealt = 0
+        s.moves = 0
+        s.bets = 0
+        s.over = 0
+        s.chips = self.chips
+
+
+class ChanceDiffers(KuhnPoker):
+    bias = 0.5
+
+    def __init__(self, **parameters):
+        super().__init__(**parameters)
+        self.__dict__["bias"] = 0.9
+
+    def chance(self, s, a, n):
+        if s.dealt == 1:
+            return self.bias if a == 2 or (a == 1 and s.card[0] == 2) else 1.0 - self.bias
+        return 1.0 / n
+
+
 PLANTED = [
     (StartLeavesAFieldUnset, "start incomplete", "does not set field 'bets'", 0),
     (PlayerChangesTheState, "player changes the state", "player() changes the state", 3),
@@ -222,6 +265,10 @@ PLANTED = [
     (TokenIsNegative, "token", "tokens must be from 0", 1),
     (PlayerThree, "player invalid", "returns 3", 2),
     (DividesByZero, "utility raises", "IndexError", 5),
+    (ForgotToReturn, "player type", "player() returned None, but must return a whole number", 2),
+    (RenderChangesTheState, "render changes the state", "render() changes the state", 2),
+    (StartDiffers, "field chips", "after start() field 'chips' is 7 or 3", 0),
+    (ChanceDiffers, "compiled chance", "the probabilities of chance are", 1),
     (DoesNotCompile, "compile", "DoesNotCompile.utility, line", 0),
     (DoesNotCompile, "compile", "Unknown attribute 'no_such_thing'", 0),
 ]
@@ -273,6 +320,101 @@ def test_enumeration_names_the_history_of_a_fault_too():
         unseen.enumerate_game(NeverEnds())
     with pytest.raises(GameFault, match="do not sum to one, at history"):
         unseen.enumerate_game(ChanceSumsToLess())
+
+
+def test_floats_that_differ_in_the_last_bit_are_no_fault():
+    class Powers(KuhnPoker):
+        state = np.dtype(
+            [("card", "i2", (2,)), ("dealt", "i1"), ("moves", "i1"), ("bets", "i1"), ("over", "i1"), ("x", "f4"), ("h", "u8")]
+        )
+
+        def start(self, s):
+            s.card[0] = -1
+            s.card[1] = -1
+            s.dealt = 0
+            s.moves = 0
+            s.bets = 0
+            s.over = 0
+            s.x = 0.1
+            s.h = 0
+
+        def apply(self, s, a, tell):
+            if s.dealt < 2:
+                s.card[s.dealt] = a
+                tell[s.dealt] = a + 1
+                s.dealt += 1
+            else:
+                s.over = 1
+                s.x = 0.3
+
+        def utility(self, s, who):
+            u = (0.1 * (s.card[0] + 2)) ** 5
+            return u if who == 0 else -u
+
+    check_game(Powers())
+
+
+def test_wide_games_do_not_fill_the_memory():
+    report = find_faults("one_card_poker(cards=5000)", histories=2000, playouts=2)
+    assert report.ok
+    assert not report.exhaustive
+    assert report.histories < 2100
+
+
+def test_games_that_break_the_protocol_do_not_run_wild():
+    class Forever(KuhnPoker):
+        def apply(self, s, a, tell):
+            if s.dealt < 2:
+                s.dealt += 1
+
+    class TooMany(KuhnPoker):
+        def actions(self, s, out):
+            out[0] = 0
+            out[1] = 1
+            return 2_000_000 if s.dealt == 2 else 2
+
+    class HugeToken(KuhnPoker):
+        def apply(self, s, a, tell):
+            s.dealt += 1
+            tell[0] = 3_000_000_000
+
+    for cls, words in ((Forever, "not over after max_length"), (TooMany, "must offer from 1 to"), (HugeToken, "tokens must be")):
+        with pytest.raises(GameFault, match=words):
+            unseen.fingerprint(cls())
+    for cls, words in ((Forever, "past max_length"), (TooMany, "offers none, or more"), (HugeToken, "tells a token")):
+        with pytest.raises(GameFault, match=words):
+            unseen.enumerate_game(cls())
+    for cls in (Forever, TooMany):
+        with pytest.raises(GameFault, match="broke the protocol"):
+            unseen.playouts(cls(), 3)
+    with pytest.raises(GameFault, match="actions"):
+        unseen.Belief(TooMany(), PUBLIC, [unseen.Percept(0, 1, 0)])
+    with pytest.raises(GameFault, match="not a finite number, at history"):
+        unseen.SequenceForm(UtilityIsNotANumber())
+
+
+def test_games_without_decisions_and_without_moves():
+    class Luck(KuhnPoker):
+        def player(self, s):
+            return CHANCE if s.dealt < 2 else TERMINAL
+
+        def utility(self, s, who):
+            return (1.0 if s.card[0] > s.card[1] else -1.0) * (1 - 2 * who)
+
+    class Over(KuhnPoker):
+        def player(self, s):
+            return TERMINAL
+
+        def utility(self, s, who):
+            return 1.0 - 2 * who
+
+    for cls, value, histories in ((Luck, 0.0, 10), (Over, 1.0, 1)):
+        check_game(cls())
+        assert unseen.enumerate_game(cls()).histories == histories
+        assert unseen.solve_exactly(unseen.SequenceForm(cls())).value == pytest.approx(value)
+        streamed = unseen.SequenceForm(cls(), streamed=True)
+        assert streamed.value(unseen.Strategy.uniform(cls())) == pytest.approx(value)
+        assert len(unseen.Strategy.from_function(cls(), lambda p: {0: 1.0})) == 0
 
 
 def test_a_good_game_passes():

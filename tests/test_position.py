@@ -117,12 +117,13 @@ def test_loading_by_name():
     ("kuhn_poker(card=3)", "no parameter 'card'; the parameters are: cards .default 3."),
     ("xi(a=1)", "the parameters are: none"),
     ("kuhn_poker(cards=1)", "cards is 1, but must be a whole number from 2 to 5000"),
-    ("kuhn_poker(cards=2.5)", "cards is 2.5, but must be"),
+    ("kuhn_poker(cards=2.5)", "cards is '2.5', but must be"),
     ("kuhn_poker(cards=three)", "cards is 'three', but must be"),
     ("kuhn_poker(cards=True)", "cards is True, but must be"),
     ("leduc_poker(suits_seen=2)", "suits_seen is 2, but must be true or false"),
     ("kuhn_poker(3)", "'3' is not of the form parameter=value"),
-    ("kuhn_poker(cards=3", "closing bracket is missing"),
+    ("kuhn_poker(cards=3", "is a bracket missing"),
+    ("kuhn_poker(cards=99999999999999999999999)", "cards is .99999999999999999999999., but must be"),
     ("kuhn_poker(cards=3, cards=4)", "given twice"),
     ("no/such/file.py:Game", "there is no file no/such/file.py"),
     ("examples/smuggler.py", "say which class"),
@@ -156,6 +157,32 @@ def test_parameters_need_their_bounds_and_defaults():
     ):
         with pytest.raises(UnseenError, match=words):
             Sized(**wrong)
+
+
+def test_subclasses_may_change_a_default():
+    class Kuhn4(KuhnPoker):
+        cards = 4
+
+    assert Kuhn4().settings == {"cards": 4}
+    assert Kuhn4(cards=5).cards == 5
+    with pytest.raises(UnseenError, match="from 2 to 5000"):
+        Kuhn4(cards=1)
+
+
+def test_positions_cannot_be_changed_from_outside():
+    position = Position(load("kuhn_poker"))
+    position.actions.append(99)
+    assert position.actions == [0, 1, 2]
+    with pytest.raises(UnseenError, match="who is -1"):
+        position.seen(position.player)
+
+
+def test_a_path_with_brackets(tmp_path):
+    from helpers import ROOT
+
+    file = tmp_path / "my game (1).py"
+    file.write_text((ROOT / "examples/smuggler.py").read_text())
+    assert load(f"{file}:Smuggler(values=5)").settings["values"] == 5
 
 
 def test_a_class_without_the_necessary_says_so():

@@ -15,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unseen import Position, SequenceForm, Strategy, StrategyFileError, UnseenError, load, solve_exactly
+from unseen.games.matrix_games import MatchingPennies
 
 WRITER = """
 import sys
@@ -109,8 +110,41 @@ def test_bad_files_are_refused(tmp_path):
     refused(data, "not for xi", "xi")
     with pytest.raises(StrategyFileError, match="cannot be read: No such file"):
         Strategy.load(tmp_path / "none")
-    with pytest.raises(UnseenError, match="cannot write"):
-        Strategy.random("kuhn_poker").save(tmp_path / "no" / "such" / "folder")
+    for wrong in (tmp_path / "no" / "such" / "folder", tmp_path, path / "x", tmp_path / ("x" * 300), "."):
+        with pytest.raises(UnseenError, match="cannot write"):
+            Strategy.random("kuhn_poker").save(wrong)
+    assert {p.name for p in tmp_path.iterdir()} == {"kuhn.strategy"}
+
+
+def test_hostile_headers_are_refused(tmp_path):
+    path = tmp_path / "s"
+    for header in (b"[" * 60_000, b'{"infosets": ' + b"9" * 4300 + b"}", b'{"game": 1}', b"null", b"{}" * 40_000):
+        path.write_bytes(b"unseen-strategy 1\n" + header + b"\n")
+        with pytest.raises(StrategyFileError, match="header is damaged"):
+            Strategy.load(path, "xi")
+    with pytest.raises(StrategyFileError, match="not a strategy file"):
+        Strategy.load("/dev/zero", "xi")
+
+
+def test_actions_must_be_those_of_the_game():
+    form = SequenceForm("matching_pennies")
+    good = form.random(1)
+    for actions in ([1, 0, 1, 0], [7, 9, 7, 9]):
+        columns = {name: getattr(good, name) for name in ("keys", "player", "count", "probability")}
+        with pytest.raises(UnseenError, match="other actions"):
+            form.evaluate(Strategy(form.game, actions=actions, **columns))
+
+
+def test_words_of_a_game_are_not_markup():
+    from rich.console import Console
+
+    class Marked(MatchingPennies):
+        def render(self, s, who):
+            return "[x] [/] [o]"
+
+    console = Console(width=120, record=True, file=open(os.devnull, "w"))  # noqa: SIM115
+    console.print(Strategy.uniform(Marked()).table())
+    assert "[x] [/] [o]" in console.export_text()
 
 
 def test_every_flipped_byte_is_noticed(tmp_path):
@@ -173,5 +207,6 @@ def test_table_and_picture(tmp_path):
     assert "the first 3 information sets" in text
     strategy.draw(tmp_path / "s.png")
     assert (tmp_path / "s.png").read_bytes().startswith(b"\x89PNG")
-    with pytest.raises(UnseenError, match="cannot write the picture"):
-        strategy.draw(tmp_path / "s.nonsense")
+    for wrong in ("s.nonsense", "", "no-ending"):
+        with pytest.raises(UnseenError, match="cannot write the picture"):
+            strategy.draw(tmp_path / wrong)

@@ -42,6 +42,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "testing":
+        return importlib.import_module("unseen.testing")
     if name in _LATER:
         return getattr(importlib.import_module(f"unseen.{_LATER[name]}"), name)
     raise AttributeError(f"module 'unseen' has no attribute {name!r}")

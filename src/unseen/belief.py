@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
 from unseen.engine import mix, own_part, private_part, random, random_state, scratch, step
-from unseen.errors import BeliefTooLarge, UnseenError
+from unseen.errors import BeliefTooLarge, GameFault, UnseenError
 from unseen.game import PUBLIC, TERMINAL, Game
 from unseen.infosets import extended
 from unseen.position import Percept, Position
@@ -29,6 +29,7 @@ from unseen.position import Percept, Position
 DEFAULT_CAP = 1_000_000
 NODES, EDGES = 0, 1
 ANYONE = -9
+BROKEN = -1
 EXACT_INTEGERS = 2.0**62
 Integers = NDArray[np.int64]
 
@@ -100,10 +101,11 @@ class Belief:
         """`n` histories drawn uniformly, with replacement."""
         trellis = self._some()
         path, rng = np.zeros(self.game.max_length + 1, np.int64), random_state(seed)
-        weights = self._completions.astype(np.float64)
+        excess = max(0, self.count.bit_length() - 1000)  # beyond what a float can hold
+        weights = (self._completions >> excess if excess else self._completions).astype(np.float64)
         drawn = []
         for _ in range(n):
-            length, _node = draw_history(trellis, weights, path, rng)
+            length = draw_history(trellis, weights, path, rng)
             drawn.append(tuple(path[:length].tolist()))
         return drawn
 
@@ -150,9 +152,10 @@ class Belief:
         return [int(a) for a in trellis.action[trellis.first[node] : trellis.first[node + 1]]]
 
     def try_history(self, rng: python_random.Random) -> tuple[tuple[int, ...], float, bool]:
-        """Walk from the start by uniformly chosen moves that stay on target: the history, its probability, whether it fits.
+        """Walk from the start, by uniformly chosen moves that stay on target, to the first history that fits.
 
-        With a trellis it always fits; without one a walk may get stuck.
+        Returns the history, the probability of this walk and whether it arrived: with a trellis it always does; without one a
+        walk may get stuck.
         """
         position, probability = Position(self.game), 1.0
         while not self._is_end(position):
@@ -167,10 +170,14 @@ class Belief:
         return position.seen(self.viewer) == self.seen and self.to_move in (None, position.player)
 
     def _matching(self, position: Position) -> list[int]:
-        """The actions whose percept is silence or the next one seen."""
-        t = len(position.seen(self.viewer))
-        if position.seen(self.viewer) != self.seen[:t]:
-            return []
+        """The actions whose percept is silence or the next one seen; all of them once the target was reached."""
+        before = Position(self.game)
+        for action in position.history:
+            if self._is_end(before):
+                break
+            before.apply(action)
+        if self._is_end(before):
+            return position.actions
         after = ((a, position.child(a).seen(self.viewer)) for a in position.actions)
         return [a for a, seen in after if seen == self.seen[: len(seen)]]
 
@@ -190,14 +197,16 @@ def _build(game: Game, viewer: int, seen: tuple[Percept, ...], to_move: int | No
     first, action, child = np.zeros(room + 1, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64)
     trellis = Trellis(states, matched, ends, first, action, child)
     percepts = np.array(seen, np.int64).reshape(-1, 3)
-    sizes, blank, arrays = np.array([1, 0]), game.new_states(1), scratch(game)
+    sizes, arrays = np.array([1, 0]), scratch(game)
     mover = ANYONE if to_move is None else to_move
     plant(game, trellis, len(percepts), mover)
     low, high = 0, 1
     while low < high:
         slots = np.full(1 << max(8, int(np.log2(4 * (high - low)))), -1, np.int64)
         while low < high:
-            low = extend(game, trellis, _bytes(trellis), low, high, viewer, percepts, mover, slots, blank, *arrays, sizes)
+            low = extend(game, trellis, _bytes(trellis), low, high, viewer, percepts, mover, slots, *arrays, sizes)
+            if low == BROKEN:
+                raise GameFault(f"{game.spec}: actions() returns a number of actions that it must not; `unseen check` says where.")
             layer = int(sizes[NODES]) - high
             if layer > cap:
                 return None
@@ -286,7 +295,7 @@ def match(percepts, t, own, public, private):
 
 
 @kernel
-def extend(game, trellis, raw, low, high, viewer, percepts, to_move, slots, blank, out, tell, sizes):
+def extend(game, trellis, raw, low, high, viewer, percepts, to_move, slots, out, tell, sizes):
     """Add the children of nodes `low` to `high`. Returns the first node that was not done because room was short."""
     width = len(out)
     for node in range(low, high):
@@ -297,6 +306,8 @@ def extend(game, trellis, raw, low, high, viewer, percepts, to_move, slots, blan
         s = trellis.states[node]
         p = game.player(s)
         n = 0 if p == TERMINAL else game.actions(s, out)
+        if n < 0 or n > width:
+            return BROKEN
         for k in range(n):
             new = sizes[NODES]
             trellis.states[new] = s
@@ -371,7 +382,7 @@ def add_up(first, child, ends, ways, completions):
 
 @kernel
 def draw_history(trellis, completions, path, rng):
-    """A history drawn uniformly: its actions in `path`. Returns its length and its last node."""
+    """A history drawn uniformly: its actions in `path`. Returns its length."""
     node = 0
     length = 0
     while True:
@@ -379,7 +390,7 @@ def draw_history(trellis, completions, path, rng):
         if trellis.ends[node]:
             left -= 1.0
             if left < 0.0:
-                return length, node
+                return length
         edge = trellis.first[node]
         while edge < trellis.first[node + 1] - 1 and left >= completions[trellis.child[edge]]:
             left -= completions[trellis.child[edge]]

@@ -13,6 +13,7 @@ from unseen.engine import playouts
 from unseen.enumeration import enumerate_game
 from unseen.exact.sequence_form import SequenceForm
 from unseen.game import Game
+from unseen.loading import registered
 
 PEERS: dict[str, Callable[[Any], str | None]] = {
     "kuhn_poker": lambda g: "kuhn_poker" if g.cards == 3 else None,
@@ -116,7 +117,8 @@ class _OpenSpiel:
 
 
 def _open_spiel(game: Game) -> _OpenSpiel | None:
-    name = PEERS[game.name](game) if game.name in PEERS else None
+    is_ours = game.name in PEERS and type(game) is registered(game.name)
+    name = PEERS[game.name](game) if is_ours else None
     if name is None:
         return None
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import json
 import sys
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from unseen import loading
 from unseen.errors import UnseenError
@@ -28,11 +30,12 @@ app = typer.Typer(
 )  # fmt: skip
 console = Console()
 INTERRUPTED = 130
+PANELS = 12
 
 GameName = Annotated[str, typer.Argument(metavar="GAME", help="A name, name(parameter=value, ...), or path/to/file.py:ClassName.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
-Seed = Annotated[int, typer.Option(help="Seed of all random choices.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all random choices.")]
 StrategyName = Annotated[str, typer.Option("--strategy", help="A strategy file, or 'uniform'.")]
 Streamed = Annotated[bool, typer.Option("--streamed", help="Walk the game for each answer instead of storing its payoffs.")]
 Picture = Annotated[Path | None, typer.Option(help="Draw the strategy into this file (.png, .svg or .pdf).")]
@@ -56,6 +59,12 @@ def command(function: F) -> F:
         except KeyboardInterrupt:
             print("unseen: stopped.", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            if options.get("debug") or isinstance(error, typer.Exit):
+                raise
+            kind = type(error).__name__
+            print(f"unseen: unexpected {kind}: {str(error).strip()}; run again with --debug to see where.", file=sys.stderr)
+            raise typer.Exit(2) from None
 
     return function
 
@@ -70,9 +79,9 @@ def show(as_json: bool, result: dict[str, Any], for_people: Callable[[], Any]) -
 
 def facts(title: str, rows: dict[str, Any]) -> Table:
     """A table of two columns."""
-    table = Table(title=title, show_header=False)
+    table = Table(title=Text(title), show_header=False)
     for name, value in rows.items():
-        table.add_row(name, f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value))
+        table.add_row(Text(name), Text(f"{value:,}" if isinstance(value, int) else str(value)))
     return table
 
 
@@ -241,9 +250,10 @@ def strategy(
 
     loaded = loading.load(game)
     profile = read_strategy(strategy, loaded)
+    with ProgressBar(f"walking {loaded.name}", "histories") as bar:
+        every = drawing.situations(profile, bar)
     if picture is not None:
-        profile.draw(picture)
-    listed = drawing.listed_positions(profile, rows)
+        drawing.draw_strategy(profile, every, picture, PANELS)
     result = {
         "game": loaded.spec,
         "infosets": [
@@ -251,10 +261,10 @@ def strategy(
                 "player": p.player, "infoset": f"{p.infoset:016x}", "history": list(p.history), "sees": p.render(p.player),
                 "probabilities": {str(a): q for a, q in profile[p].items()},
             }
-            for p in listed
+            for p in drawing.first_positions(every, rows)
         ],
     }  # fmt: skip
-    show(as_json, result, lambda: drawing.strategy_table(profile, rows))
+    show(as_json, result, lambda: drawing.strategy_table(profile, every, rows))
 
 
 @command
@@ -284,6 +294,9 @@ def console_status(text: str) -> Any:
 
 
 def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal that cannot show a card or die shows a question mark
     app()
 
 

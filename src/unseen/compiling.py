@@ -10,9 +10,10 @@ methods are inlined::
 
 Three things here are easy to get wrong:
 
-- *Stale machine code.* A type's name carries a digest of the source the class was read from, and the name of each cache file
-  is a digest of everything the machine code depends on: the signature (and so the class's source), the kernel, every library
-  module that holds kernels, and Numba's version. Numba's own cache looks only at the file of the kernel itself.
+- *Stale machine code.* A type's name carries a digest of the code that its methods compile to: their bytecode and constants, the
+  values of the globals, closures and class attributes that they use, and the same for every function that they call. The name
+  of a cache file is a digest of the signature, which names such types, and of the kernel in the same way. Nothing is read from
+  source files, so it does not matter which file was edited, or when. (Numba's own cache looks at the file of the kernel alone.)
 - *Two processes at once.* Numba numbers its cache files through a shared index, so that two processes that compile one kernel for
   two games can swap their results. Files named by content cannot be mixed up, and need no index.
 - *Errors for people.* When a kernel fails to compile, the rules are compiled one by one to find the one at fault.
@@ -28,7 +29,7 @@ import re
 import sys
 import threading
 import types as python_types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -62,6 +63,8 @@ ALLOCATION_ERROR = "Only accept returning of array passed into the function"
 """What the compiler says of an allocation when reference counting is off."""
 CACHE_FILES_PER_KERNEL = 64
 SLOW_COMPILE_SECONDS = 1.0
+LIBRARIES = ("numpy", "numba", "math")
+"""Modules whose code is known by its version or does not change."""
 
 
 # Decorators -------------------------------------------------------------------------------------------------------------
@@ -77,10 +80,10 @@ def kernel(function: F) -> F:
     def call(*args: Any) -> Any:
         try:
             return dispatcher(*args)
-        except NumbaError as error:
+        except (NumbaError, RuntimeError, AttributeError) as error:  # the last two: Numba's own, for unusual types
             for arg in args:
-                if isinstance(arg, Compiled):
-                    raise explain(arg, error) from error
+                if isinstance(arg, Compiled) and (explained := explain(arg, error)) is not None:
+                    raise explained from error
             raise
 
     call.dispatcher = dispatcher  # type: ignore[attr-defined]
@@ -111,24 +114,25 @@ def _wrapping_uint64(function: F) -> F:
 class ContentCacheFile(IndexDataCacheFile):
     """Machine code in files named by a digest of all that it was made from."""
 
+    def __init__(self, cache: Any, function: Callable[..., Any]) -> None:
+        base = cache._cache_file._index_name.removesuffix(".nbi")
+        super().__init__(cache_path=cache.cache_path, filename_base=base, source_stamp=None)
+        self._base, self._function = base, function
+
     def _name(self, key: Any) -> str:
-        """`_source_stamp` is the name of the module that the kernel is defined in."""
-        base = self._data_name_pattern.split("{")[0]
-        made_from = (key, numba.__version__, kernel_digest(), source_digest([self._source_stamp]))
-        return f"{base}{hashlib.sha256(repr(made_from).encode()).hexdigest()[:32]}.nbc"
+        made_from = (key, numba.__version__, config.BOUNDSCHECK, code_digest(self._function))  # type: ignore[attr-defined]
+        return f"{self._base}.{hashlib.sha256(repr(made_from).encode()).hexdigest()[:32]}.nbc"
 
     def load(self, key: Any) -> Any:
         try:
             return self._load_data(self._name(key))
-        except OSError:
-            return None
-        except Exception:  # a damaged file is as good as none: compile again and overwrite it
+        except Exception:  # no file, or a damaged one, which will be compiled again and overwritten
             return None
 
     def save(self, key: Any, data: Any) -> None:
         name = self._name(key)
         self._save_data(name, data)
-        siblings = Path(self._cache_path).glob(f"{name.rsplit('.', 2)[0]}.*.nbc")
+        siblings = Path(self._cache_path).glob(f"{self._base}.*.nbc")
         by_age = sorted(siblings, key=_modified, reverse=True)
         for old in by_age[CACHE_FILES_PER_KERNEL:]:
             old.unlink(missing_ok=True)
@@ -147,32 +151,15 @@ def _with_content_cache(dispatcher: Any) -> Any:
         dispatcher.enable_caching()
     except RuntimeError:
         return dispatcher
-    cache = dispatcher._cache
-    cache._cache_file = ContentCacheFile(
-        cache_path=cache.cache_path,
-        filename_base=cache._cache_file._index_name.removesuffix(".nbi"),
-        source_stamp=dispatcher.py_func.__module__,
-    )
+    dispatcher._cache._cache_file = ContentCacheFile(dispatcher._cache, dispatcher.py_func)
     return dispatcher
-
-
-@functools.cache
-def kernel_digest() -> str:
-    """A digest of every library module that holds kernels or pieces: any of them may be inlined into any kernel."""
-    package = Path(__file__).parent
-    digest = hashlib.sha256()
-    for path in sorted(package.rglob("*.py")):
-        text = path.read_bytes()
-        if path == Path(__file__) or b"unseen.compiling import" in text:
-            digest.update(text)
-    return digest.hexdigest()[:16]
 
 
 @functools.cache
 def as_python(function: F) -> F:
     """A kernel or piece as plain Python, with every kernel and piece that it calls as plain Python too."""
     if JIT_DISABLED:
-        return function
+        return _wrapping_uint64(function)
     source = inspect.unwrap(getattr(function, "py_func", function))
     scope = {name: as_python(value) if _is_compiled(value) else value for name, value in source.__globals__.items()
              if name in source.__code__.co_names or name == "__builtins__"}  # fmt: skip
@@ -184,45 +171,76 @@ def _is_compiled(value: Any) -> bool:
     return hasattr(value, "py_func") or hasattr(value, "dispatcher")
 
 
-# Fingerprints of source ---------------------------------------------------------------------------------------------------
+# What code depends on -------------------------------------------------------------------------------------------------------
 
 
-def source_digest(names: list[str]) -> str:
-    """A digest of the source of some modules and, from there, of every module in the same folder that they import names from.
-
-    Code without source (typed at a prompt) gets a digest that no other process will have.
-    """
-    seen: dict[str, bytes] = {}
-    todo = [sys.modules[name] for name in names if name in sys.modules]
-    while todo:
-        module = todo.pop()
-        if module.__name__ in seen:
-            continue
-        file = getattr(module, "__file__", None)
-        if file is None or not os.path.exists(file):
-            seen[module.__name__] = os.urandom(16)
-            continue
-        seen[module.__name__] = Path(file).read_bytes()
-        todo += [m for m in _imported(module) if _same_folder(m, file)]
+@functools.cache
+def code_digest(function: Callable[..., Any]) -> str:
+    """A digest of a function and of everything that it is compiled from."""
     digest = hashlib.sha256()
-    for name in sorted(seen):
-        digest.update(hashlib.sha256(seen[name]).digest())
+    _digest_function(digest, function, set())
     return digest.hexdigest()[:16]
 
 
-def _imported(module: python_types.ModuleType) -> Iterator[python_types.ModuleType]:
-    for value in list(vars(module).values()):
-        if isinstance(value, python_types.ModuleType):
-            yield value
+def class_digest(cls: type[Compiled]) -> str:
+    """A digest of all methods of a class, everything that they are compiled from, and the numbers among its attributes."""
+    digest, seen = hashlib.sha256(), set[int]()
+    for name, method in sorted(compiled_methods(cls).items()):
+        digest.update(name.encode())
+        _digest_function(digest, method, seen)
+    for name in sorted(dir(cls)):
+        value = getattr(cls, name, None)
+        if isinstance(value, (int, float)):
+            digest.update(f"{name}={value!r}".encode())
+    return digest.hexdigest()[:16]
+
+
+def _digest_function(digest: Any, function: Callable[..., Any], seen: set[int]) -> None:
+    """Add a function: its code, and the globals and closure cells that it names."""
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    names = _digest_code(digest, function.__code__)
+    cells = [cell.cell_contents for cell in function.__closure__ or ()]
+    values = [function.__globals__[name] for name in names if name in function.__globals__]
+    for value in [*cells, *(function.__defaults__ or ()), *values]:
+        _digest_value(digest, value, names, seen)
+
+
+def _digest_code(digest: Any, code: python_types.CodeType) -> list[str]:
+    """Add bytecode and constants; returns the names that it looks up."""
+    names = sorted(code.co_names)
+    digest.update(code.co_code + repr((names, code.co_varnames)).encode())
+    for constant in code.co_consts:
+        if isinstance(constant, python_types.CodeType):
+            names += _digest_code(digest, constant)
         else:
-            name = getattr(value, "__module__", None)
-            if isinstance(name, str) and name in sys.modules:
-                yield sys.modules[name]
+            digest.update(repr(sorted(map(repr, constant)) if isinstance(constant, frozenset) else constant).encode())
+    return names
 
 
-def _same_folder(module: python_types.ModuleType, file: str) -> bool:
-    other = getattr(module, "__file__", None)
-    return other is not None and os.path.dirname(other) == os.path.dirname(file)
+def _digest_value(digest: Any, value: Any, names: list[str], seen: set[int]) -> None:
+    """Add a value that code refers to. Of a module, the attributes among `names`; of what else there may be, only the type."""
+    if _is_compiled(value):
+        value = inspect.unwrap(getattr(value, "py_func", value))
+    if isinstance(value, (bool, int, float, complex, str, bytes, tuple, np.generic, type(None))):
+        digest.update(repr(value).encode())
+    elif isinstance(value, np.ndarray):
+        digest.update(repr((value.dtype, value.shape)).encode() + value.tobytes())
+    elif inspect.isfunction(value):
+        if value.__module__.partition(".")[0] in LIBRARIES:
+            digest.update(value.__qualname__.encode())
+        else:
+            _digest_function(digest, value, seen)
+    elif inspect.ismodule(value):
+        digest.update(value.__name__.encode())
+        if value.__name__.partition(".")[0] not in LIBRARIES and id(value) not in seen:
+            seen.add(id(value))
+            for name in names:
+                if hasattr(value, name):
+                    _digest_value(digest, getattr(value, name), names, seen)
+    else:
+        digest.update(repr(type(value)).encode() + getattr(value, "__qualname__", "").encode())
 
 
 # Types ------------------------------------------------------------------------------------------------------------------
@@ -233,9 +251,8 @@ class CompiledType(types.Type):
 
     living: ClassVar[dict[str, CompiledType]] = {}
 
-    def __init__(self, cls: type[Compiled], fields: dict[str, type]) -> None:
-        modules = [base.__module__ for base in cls.__mro__ if base is not object]
-        super().__init__(name=f"{cls.__module__}.{cls.__qualname__}#{source_digest(modules)}")
+    def __init__(self, name: str, cls: type[Compiled], fields: dict[str, type]) -> None:
+        super().__init__(name=name)
         self.fields = fields
         self.compiled_class = cls
         CompiledType.living[self.name] = self
@@ -254,7 +271,14 @@ def _restore(name: str) -> types.Type:
 
 
 def _numba_scalar(kind: type) -> types.Type:
-    return types.float64 if kind is float else types.int64
+    return types.float64 if issubclass(kind, float) else types.int64
+
+
+def _constant(typ: CompiledType, name: str) -> bool | int | float | None:
+    """A class attribute that compiled methods may read: a number that fits 64 bits."""
+    value = getattr(typ.compiled_class, name, None)
+    is_number = isinstance(value, float) or (isinstance(value, int) and -(2**63) <= value < 2**63)
+    return value if is_number else None
 
 
 @register_model(CompiledType)
@@ -273,17 +297,17 @@ class _Attributes(AttributeTemplate):
     def generic_resolve(self, typ: CompiledType, name: str) -> types.Type | None:  # type: ignore[override]
         if name in typ.fields:
             return _numba_scalar(typ.fields[name])
-        constant = getattr(typ.compiled_class, name, None)
-        if isinstance(constant, (bool, int, float)):
-            return types.boolean if isinstance(constant, bool) else _numba_scalar(type(constant))
-        return None
+        constant = _constant(typ, name)
+        if constant is None:
+            return None
+        return types.boolean if isinstance(constant, bool) else _numba_scalar(type(constant))
 
 
 @lower_getattr_generic(CompiledType)  # type: ignore[untyped-decorator]
 def _lower_attribute(context: Any, builder: Any, typ: CompiledType, value: Any, name: str) -> Any:
     if name in typ.fields:
         return getattr(cgutils.create_struct_proxy(typ)(context, builder, value=value), name)
-    constant = getattr(typ.compiled_class, name)
+    constant = _constant(typ, name)
     kind = types.boolean if isinstance(constant, bool) else _numba_scalar(type(constant))
     return context.get_constant(kind, constant)
 
@@ -306,24 +330,42 @@ class Compiled:
     """
 
     compiled_fields: ClassVar[dict[str, type]] = {}
-    numba_type: ClassVar[CompiledType]
 
     def rule_arguments(self) -> dict[str, tuple[Any, ...]]:
         """Arguments of the right types for each method that kernels call, so that a faulty one can be found."""
         return {}
 
-    @classmethod
-    def register_type(cls) -> None:
-        """Make the Numba type of this class and register its methods. Nothing is compiled yet."""
-        if JIT_DISABLED:
-            return
-        kind = type(f"{cls.__name__}Type", (CompiledType,), {})
-        register_model(kind)(_FieldsModel)
-        unbox(kind)(_unbox)
-        cls.numba_type = kind(cls, cls.compiled_fields)
-        typeof_impl.register(cls)(lambda value, context: type(value).numba_type)
-        for name, method in compiled_methods(cls).items():
-            overload_method(kind, name, jit_options=PIECE_OPTIONS)(_stub(method))  # type: ignore[call-arg]
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if not JIT_DISABLED:
+            typeof_impl.register(cls)(lambda value, context: numba_type(type(value)))
+
+
+_types: dict[type[Compiled], CompiledType] = {}
+
+
+def numba_type(cls: type[Compiled]) -> CompiledType:
+    """The Numba type of a class, made when it is first needed: by then all that its methods refer to has been defined.
+
+    Classes with the same name and code (a cell of a notebook run twice) share one type.
+    """
+    if cls in _types:
+        return _types[cls]
+    name = f"{cls.__module__}.{cls.__qualname__}#{class_digest(cls)}"
+    if name not in CompiledType.living:
+        _make_type(name, cls)
+    _types[cls] = CompiledType.living[name]
+    return _types[cls]
+
+
+def _make_type(name: str, cls: type[Compiled]) -> None:
+    """Make a Numba type with the fields and methods of `cls`."""
+    kind = type(f"{cls.__name__}Type", (CompiledType,), {})
+    register_model(kind)(_FieldsModel)
+    unbox(kind)(_unbox)
+    for method_name, method in compiled_methods(cls).items():
+        overload_method(kind, method_name, jit_options=PIECE_OPTIONS)(_stub(method))  # type: ignore[call-arg]
+    kind(name, cls, cls.compiled_fields)
 
 
 def compiled_methods(cls: type[Compiled]) -> dict[str, Callable[..., Any]]:
@@ -351,19 +393,21 @@ def _stub(method: Callable[..., Any]) -> Callable[..., Any]:
 # Errors and messages for people --------------------------------------------------------------------------------------------
 
 
-def explain(obj: Compiled, error: NumbaError) -> RuleError:
+def explain(obj: Compiled, error: Exception) -> RuleError | None:
     """Find the method at fault by compiling the rules one by one; say its class, name and line, then the compiler's text."""
     for name, arguments in obj.rule_arguments().items():
         method = compiled_methods(type(obj)).get(name)
         if method is None:
             continue
         try:
-            njit(**PIECE_OPTIONS)(method).compile((obj.numba_type, *map(numba.typeof, arguments)))
-        except NumbaError as found:
+            njit(**PIECE_OPTIONS)(method).compile((numba_type(type(obj)), *map(numba.typeof, arguments)))
+        except (NumbaError, RuntimeError, AttributeError) as found:
             where, line = _fault_line(str(found), method)
             text = _strip_colour(str(found)).strip()
             why = "it makes a new array, which rules may not" if ALLOCATION_ERROR in text else "Numba cannot compile it"
             return RuleError(f"{type(obj).__name__}.{where}, line {line}: {why}.\n{text}")
+    if not isinstance(error, NumbaError):
+        return None  # the rules compile: it was raised by running them
     return RuleError(f"{type(obj).__name__}: Numba cannot compile a kernel for this class.\n{_strip_colour(str(error)).strip()}")
 
 
@@ -379,8 +423,8 @@ def _fault_line(message: str, method: Callable[..., Any]) -> tuple[str, int]:
         if isinstance(cls, type):
             for name, other in vars(cls).items():
                 if inspect.isfunction(other) and other.__code__.co_filename == file:
-                    length = len(inspect.getsourcelines(other)[0])
-                    if other.__code__.co_firstlineno <= line < other.__code__.co_firstlineno + length:
+                    last = max(n for _, _, n in other.__code__.co_lines() if n is not None)
+                    if other.__code__.co_firstlineno <= line <= last:
                         return name, line
     return method.__name__, line
 

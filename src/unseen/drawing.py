@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.table import Table
+from rich.text import Text
 
 from unseen.enumeration import Progress, example_histories
 from unseen.errors import UnseenError
@@ -85,32 +86,31 @@ def _comes_here(strategy: Strategy, position: Position) -> bool:
     return True
 
 
-def listed_positions(strategy: Strategy, rows: int, progress: Progress | None = None) -> list[Position]:
+def first_positions(every: list[Situation], rows: int) -> list[Position]:
     """One position in each of the first `rows` information sets, the first player's before the second's."""
-    listed = (p for situation in situations(strategy, progress) for p in situation.positions)
+    listed = (p for situation in every for p in situation.positions)
     return sorted(listed, key=lambda p: p.player)[:rows]
 
 
-def strategy_table(strategy: Strategy, rows: int = 40, progress: Progress | None = None) -> Table:
-    """The strategy at the first `rows` information sets."""
-    table = Table("player", "sees", "chooses", title=strategy.game.spec)
-    for position in listed_positions(strategy, rows, progress):
+def strategy_table(strategy: Strategy, every: list[Situation], rows: int) -> Table:
+    """The strategy at the first `rows` information sets of the situations `every`."""
+    table = Table("player", "sees", "chooses", title=Text(strategy.game.spec))
+    for position in first_positions(every, rows):
         names = position.action_names
         chances = "  ".join(f"{names[a]} {p:.3f}" for a, p in strategy[position].items())
-        table.add_row(str(position.player + 1), position.render(position.player), chances)
+        table.add_row(str(position.player + 1), Text(position.render(position.player)), Text(chances))
     if table.row_count == rows:
         table.caption = f"the first {rows} information sets"
     return table
 
 
-def draw_strategy(strategy: Strategy, path: str | Path, panels: int = 12, progress: Progress | None = None) -> None:
-    """Draw the strategy in up to `panels` situations as stacked bars and save the picture."""
+def draw_strategy(strategy: Strategy, every: list[Situation], path: Path, panels: int) -> None:
+    """Draw the strategy in up to `panels` of the situations `every` as stacked bars and save the picture."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    every = situations(strategy, progress)
     columns = [[s for s in every if s.player == player][: (panels + 1) // 2] for player in (0, 1)]
     columns = [column for column in columns if column]
     if not columns:
@@ -130,7 +130,7 @@ def draw_strategy(strategy: Strategy, path: str | Path, panels: int = 12, progre
                 axes[y, x].axis("off")
     shown, total = sum(map(len, columns)), len(every)
     figure.suptitle(strategy.game.spec + (f"   ({shown} of {total} situations)" if shown < total else ""))
-    _save(figure, Path(path))
+    _save(figure, path)
     pyplot.close(figure)
 
 
@@ -153,6 +153,8 @@ def _draw_panel(axis: Axes, strategy: Strategy, situation: Situation, colour: Ma
 
 
 def _save(figure: Figure, path: Path) -> None:
+    if path.is_dir() or not path.suffix:
+        raise UnseenError(f"cannot write the picture {path}: name a file that ends in .png, .svg or .pdf.")
     try:
         figure.savefig(path, dpi=120)
     except (OSError, ValueError) as error:

@@ -15,7 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
+from unseen.errors import GameFault
 from unseen.game import CHANCE, PUBLIC, TERMINAL, Game
+
+GAMES_PER_CALL = 100_000
 
 
 @piece
@@ -85,8 +88,11 @@ def sample_chance(game, s, out, n, rng):
 
 
 @kernel
-def play_randomly(game, states, out, tell, n_games, rng, totals):
-    """`n_games` playouts with uniformly random players; adds up player 0's payoff, its square, lengths, the longest."""
+def play_randomly(game, states, out, tell, n_games, max_length, rng, totals):
+    """`n_games` playouts with uniformly random players; adds up player 0's payoff, its square, lengths, the longest.
+
+    Returns False if a game broke the protocol: it went on past `max_length`, or did not offer a proper number of actions.
+    """
     s = states[0]
     for _ in range(n_games):
         game.start(s)
@@ -94,6 +100,8 @@ def play_randomly(game, states, out, tell, n_games, rng, totals):
         p = game.player(s)
         while p != TERMINAL:
             n = game.actions(s, out)
+            if n <= 0 or n > len(out) or length == max_length:
+                return False
             k = sample_chance(game, s, out, n, rng) if p == CHANCE else int(random(rng) * n)
             step(game, s, out[k], tell)
             length += 1
@@ -103,6 +111,7 @@ def play_randomly(game, states, out, tell, n_games, rng, totals):
         totals[1] += u * u
         totals[2] += length
         totals[3] = max(totals[3], length)
+    return True
 
 
 def random_state(seed: int) -> NDArray[np.uint64]:
@@ -123,8 +132,10 @@ class Playouts:
 
 def playouts(game: Game, games: int, seed: int = 0) -> Playouts:
     """Play `games` games with uniformly random players."""
-    totals = np.zeros(4)
-    play_randomly(game, game.new_states(1), *scratch(game), games, random_state(seed), totals)
+    totals, rng, states, arrays = np.zeros(4), random_state(seed), game.new_states(1), scratch(game)
+    for done in range(0, games, GAMES_PER_CALL):  # so that Ctrl-C is noticed in between
+        if not play_randomly(game, states, *arrays, min(GAMES_PER_CALL, games - done), game.max_length, rng, totals):
+            raise GameFault(f"{game.spec}: a random game broke the protocol; `unseen check` says where.")
     mean = totals[0] / games
     variance = max(totals[1] / games - mean * mean, 0.0)
     return Playouts(games, mean, sqrt(variance / max(games - 1, 1)), totals[2] / games, int(totals[3]))

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from unseen.compiling import kernel, piece
 from unseen.engine import own_part, scratch, step
 from unseen.errors import GameFault
-from unseen.game import CHANCE, PUBLIC, TERMINAL, Game
+from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game
 from unseen.infosets import Recall, Sets, extended, grown, has_room, infoset_at, new_recall, new_sets, next_node, trimmed
 from unseen.position import history_text
 
@@ -28,13 +28,15 @@ Progress = Callable[[int], None]
 
 COUNT, STORE, STREAM, EXAMPLES = 0, 1, 2, 3
 HISTORIES, TERMINALS, LONGEST, DEPTH, STORED = range(5)
-DONE, PAUSED, NO_ROOM, TOO_LONG, NO_ACTIONS, OTHER_ACTIONS, BAD_CHANCE, BAD_PLAYER = range(8)
+DONE, PAUSED, NO_ROOM, TOO_LONG, BAD_COUNT, OTHER_ACTIONS, BAD_CHANCE, BAD_PLAYER, BAD_TOKEN, BAD_UTILITY = range(10)
 FAULTS = {
     TOO_LONG: "the game goes on past max_length",
-    NO_ACTIONS: "a history that is not terminal offers no actions",
+    BAD_COUNT: "actions() offers none, or more than num_actions or num_outcomes allow",
     OTHER_ACTIONS: "this information set offered other actions at an earlier history",
     BAD_CHANCE: "the probabilities of chance do not sum to one",
     BAD_PLAYER: "player() is not 0, 1, CHANCE or TERMINAL",
+    BAD_TOKEN: f"apply() tells a token that is not from 0 to {MAX_TOKEN}",
+    BAD_UTILITY: "the utility is not a finite number",
 }
 NOT_STARTED = -2
 HISTORIES_PER_CALL = 2_000_000
@@ -58,18 +60,21 @@ class Sink(NamedTuple):
     """What is kept of the histories that are met."""
 
     mode: int
-    row: NDArray[np.int64]  # STORE: (terminals,) sequence of player 0; EXAMPLES: actions, example after example
-    column: NDArray[np.int64]  # STORE: (terminals,) sequence of player 1; EXAMPLES: (j,) the length of each example
+    row: NDArray[np.int64]  # STORE: (terminals,) sequence of player 0
+    column: NDArray[np.int64]  # STORE: (terminals,) sequence of player 1
     payoff: NDArray[np.float64]  # STORE: (terminals,) payoff of player 0 times chance's reach
     plan0: NDArray[np.float64]  # STREAM: (sequences of 0,)
     plan1: NDArray[np.float64]  # STREAM: (sequences of 1,)
     value0: NDArray[np.float64]  # STREAM: (sequences of 0,) sums of payoff of 0 times plan1
     value1: NDArray[np.float64]  # STREAM: (sequences of 1,) sums of payoff of 1 times plan0
+    example: NDArray[np.int64]  # EXAMPLES: actions, example after example
+    length: NDArray[np.int64]  # EXAMPLES: (j,) the length of each example
 
 
 def new_sink(mode: int, **arrays: NDArray[Any]) -> Sink:
     """A sink with the arrays its mode needs."""
-    blanks = {name: np.zeros(1, np.int64 if name in ("row", "column") else np.float64) for name in Sink._fields[1:]}
+    whole = ("row", "column", "example", "length")
+    blanks = {name: np.zeros(1, np.int64 if name in whole else np.float64) for name in Sink._fields[1:]}
     return Sink(mode, **(blanks | arrays))
 
 
@@ -88,8 +93,8 @@ def arrive(game, stack, depth, recall, sets, out):
     s = stack.states[depth]
     p = stack.player[depth]
     n = game.actions(s, out)
-    if n <= 0:
-        return NO_ACTIONS
+    if n <= 0 or n > len(out):
+        return BAD_COUNT
     for k in range(n):
         stack.actions[depth, k] = out[k]
     stack.n_actions[depth] = n
@@ -113,13 +118,15 @@ def arrive(game, stack, depth, recall, sets, out):
 
 @piece
 def settle(game, s, stack, depth, sink, counters):
-    """Pass on the terminal that was just reached."""
+    """Pass on the terminal that was just reached. Returns DONE or a fault."""
     counters[TERMINALS] += 1
     if sink.mode == COUNT or sink.mode == EXAMPLES:
-        return
+        return DONE
     row = stack.sequence[depth, 0]
     column = stack.sequence[depth, 1]
     payoff = stack.reach[depth] * game.utility(s, 0)
+    if not np.isfinite(payoff):
+        return BAD_UTILITY
     if sink.mode == STORE:
         k = counters[STORED]
         sink.row[k] = row
@@ -129,6 +136,13 @@ def settle(game, s, stack, depth, sink, counters):
     else:
         sink.value0[row] += payoff * sink.plan1[column]
         sink.value1[column] -= payoff * sink.plan0[row]
+    return DONE
+
+
+@piece
+def tokens_fit(tell):
+    """Whether every token is in range."""
+    return 0 <= tell[0] <= MAX_TOKEN and 0 <= tell[1] <= MAX_TOKEN and 0 <= tell[PUBLIC] <= MAX_TOKEN
 
 
 @piece
@@ -161,10 +175,10 @@ def is_pruned(stack, depth, sink):
 def keep_example(stack, depth, sink, counters):
     """Keep the history at `depth` if its information set has none yet."""
     j = stack.infoset[depth]
-    if sink.column[j] < 0:
-        sink.column[j] = depth
+    if sink.length[j] < 0:
+        sink.length[j] = depth
         for d in range(depth):
-            sink.row[counters[STORED]] = stack.actions[d, stack.next[d] - 1]
+            sink.example[counters[STORED]] = stack.actions[d, stack.next[d] - 1]
             counters[STORED] += 1
 
 
@@ -173,7 +187,7 @@ def sink_has_room(sink, sets, stored, deepest):
     """Whether one more terminal or example fits in any case."""
     if sink.mode == STORE:
         return stored < len(sink.row)
-    return sink.mode != EXAMPLES or (stored + deepest <= len(sink.row) and sets.sizes[0] < len(sink.column))
+    return sink.mode != EXAMPLES or (stored + deepest <= len(sink.example) and sets.sizes[0] < len(sink.length))
 
 
 @kernel
@@ -191,9 +205,13 @@ def walk(game, stack, recall, sets, sink, counters, out, tell, budget):
         counters[HISTORIES] = 1
         stack.node[0, 0] = 0
         stack.node[0, 1] = 1
-        status = arrive(game, stack, 0, recall, sets, out)
-        if sink.mode == EXAMPLES and stack.player[0] >= 0:
-            keep_example(stack, 0, sink, counters)
+        if stack.player[0] == TERMINAL:
+            depth = -1
+            status = settle(game, stack.states[0], stack, 0, sink, counters)
+        else:
+            status = arrive(game, stack, 0, recall, sets, out)
+            if sink.mode == EXAMPLES and stack.player[0] >= 0:
+                keep_example(stack, 0, sink, counters)
     while depth >= 0 and status == DONE:
         if stack.next[depth] == stack.n_actions[depth]:
             depth -= 1
@@ -213,8 +231,14 @@ def walk(game, stack, recall, sets, sink, counters, out, tell, budget):
         counters[HISTORIES] += 1
         counters[LONGEST] = max(counters[LONGEST], below)
         if p == TERMINAL:
-            settle(game, s, stack, below, sink, counters)
+            status = settle(game, s, stack, below, sink, counters)
+            if status != DONE:
+                depth = below
             continue
+        if not tokens_fit(tell):
+            depth = below
+            status = BAD_TOKEN
+            break
         if below >= deepest:
             depth = below
             status = TOO_LONG
@@ -271,12 +295,13 @@ def enumerate_game(game: Game, store: bool = False, progress: Progress | None = 
 
 def example_histories(game: Game, progress: Progress | None = None) -> tuple[Enumeration, list[list[int]]]:
     """Walk every history of `game`; the second part is one history in each information set."""
-    sink = new_sink(EXAMPLES, column=np.full(1, -1, np.int64), row=np.zeros(game.max_length + 2, np.int64))
+    sink = new_sink(EXAMPLES, length=np.full(1, -1, np.int64), example=np.zeros(game.max_length + 2, np.int64))
     walker = Walker(game, new_recall(), new_sets(), sink)
     walker.run(progress)
     found = walker.result()
-    lengths = walker.sink.column[: len(found.sets.player)]
-    return found, [part.tolist() for part in np.split(walker.sink.row[: lengths.sum()], np.cumsum(lengths)[:-1])]
+    ends = np.cumsum(walker.sink.length[: len(found.sets.player)])
+    starts = np.concatenate([[0], ends])
+    return found, [walker.sink.example[a:b].tolist() for a, b in zip(starts, ends, strict=False)]
 
 
 class Walker:
@@ -317,11 +342,11 @@ class Walker:
                 row=extended(sink.row, length), column=extended(sink.column, length), payoff=extended(sink.payoff, length)
             )
         elif sink.mode == EXAMPLES:
-            row, column = sink.row, np.full(len(self.sets.player) + 1, -1, np.int64)
-            column[: len(sink.column)] = sink.column
-            if stored + self.game.max_length > len(row):
-                row = extended(row, 2 * len(row))
-            self.sink = sink._replace(row=row, column=column)
+            example, lengths = sink.example, np.full(len(self.sets.player) + 1, -1, np.int64)
+            lengths[: len(sink.length)] = sink.length
+            if stored + self.game.max_length > len(example):
+                example = extended(example, 2 * len(example))
+            self.sink = sink._replace(example=example, length=lengths)
 
     def result(self) -> Enumeration:
         """What was found on the whole walk."""

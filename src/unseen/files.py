@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,15 +13,26 @@ from unseen.errors import UnseenError
 
 def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
     """Write `chunks` to `path` by way of a temporary file beside it."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = None
     try:
-        with open(temporary, "wb") as file:
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".unseen-", suffix=".tmp", delete=False) as file:
+            temporary = file.name
             for chunk in chunks:
                 file.write(chunk)
             file.flush()
             os.fsync(file.fileno())
+        os.chmod(temporary, 0o666 & ~_umask())
         os.replace(temporary, path)
-    except OSError as error:
-        raise UnseenError(f"cannot write {path}: {error.strerror or error}.") from error
+    except (OSError, ValueError) as error:
+        raise UnseenError(f"cannot write {path}: {getattr(error, 'strerror', None) or error}.") from error
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+
+
+def _umask() -> int:
+    """The permissions that new files do not get."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

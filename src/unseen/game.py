@@ -74,12 +74,18 @@ class Parameter:
             return f"a whole number, at most {self.maximum}"
         return f"a whole number from {self.minimum} to {self.maximum}"
 
+    def with_default(self, default: int | bool) -> Parameter:
+        """The same parameter with another default."""
+        return Parameter(default, self.minimum, self.maximum, self.help)
+
     def read(self, owner: str, name: str, value: Any) -> int | bool:
         """`value` as this parameter, or an error that says what is allowed."""
         is_bool, is_whole = isinstance(value, (bool, np.bool_)), isinstance(value, (int, np.integer))
         if (is_bool or (is_whole and value in (0, 1))) if self.kind is bool else (is_whole and not is_bool):
             number = self.kind(value)
-            if (self.minimum is None or number >= self.minimum) and (self.maximum is None or number <= self.maximum):
+            least = -(2**63) if self.minimum is None else self.minimum
+            most = 2**63 - 1 if self.maximum is None else self.maximum
+            if least <= number <= most:
                 return number  # type: ignore[no-any-return]
         raise UnseenError(f"{owner}: parameter {name} is {value!r}, but must be {self.allowed}.")
 
@@ -119,10 +125,18 @@ class PlainState:
     def write(self, record: NDArray[Any]) -> None:
         """Store the values in a record array of length 1, cut to the types of its fields."""
         for name in self.__slots__:
-            record[name][0] = np.asarray(getattr(self, name)).astype(record.dtype[name].base)
+            record[name][0] = cut(getattr(self, name), record.dtype[name].base)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.values().items())})"
+
+
+def cut(value: Any, kind: np.dtype[Any]) -> NDArray[Any]:
+    """A value of plain Python as compiled code stores it in a field of type `kind`."""
+    array = np.asarray(value)
+    if array.dtype == object:  # an integer beyond 64 bits
+        array = np.asarray(np.bitwise_and(array, 2**64 - 1), np.uint64)
+    return array.astype(kind)
 
 
 def plain_state_class(owner: str, dtype: np.dtype[Any]) -> type[PlainState]:
@@ -152,20 +166,25 @@ class Game(Compiled):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        cls.parameters = dict(cls.parameters)
-        for name in vars(cls).get("__annotations__", {}):
-            default = vars(cls).get(name)
-            if isinstance(default, (bool, int)) and name not in _NOT_PARAMETERS:
-                default = Parameter(default)
-            if isinstance(default, Parameter):
-                cls.parameters[name] = default
+        inherited = cls.parameters
+        cls.parameters = dict(inherited)
+        for name, value in list(vars(cls).items()):
+            annotation = str(vars(cls).get("__annotations__", {}).get(name, ""))
+            is_declared = annotation and "ClassVar" not in annotation and name not in _NOT_PARAMETERS
+            if name in inherited and isinstance(value, int) and type(value) is inherited[name].kind:
+                cls.parameters[name] = inherited[name].with_default(value)
+            elif isinstance(value, Parameter) or (is_declared and isinstance(value, int)):
+                if name not in inherited and hasattr(Game, name):
+                    raise UnseenError(
+                        f"{cls.__name__}: a parameter cannot be called {name!r}; every game has an attribute of that name."
+                    )
+                cls.parameters[name] = value if isinstance(value, Parameter) else Parameter(value)
         cls.compiled_fields = {name: p.kind for name, p in cls.parameters.items()}
         if "name" not in vars(cls):
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
         cls.uniform_chance = cls.chance is Game.chance
-        if "state" in vars(cls):
+        if hasattr(cls, "state"):
             cls.plain_state = plain_state_class(cls.__name__, _checked_fields(cls.__name__, cls.state))
-        cls.register_type()
 
     def __init__(self, **parameters: int) -> None:
         known = type(self).parameters
@@ -234,7 +253,7 @@ class Game(Compiled):
 
     @property
     def width(self) -> int:
-        """The largest number of actions or outcomes that any history can offer: the length of `out`."""
+        """The largest number of actions or outcomes that a history can offer: the length of `out`."""
         return max(self.num_actions, self.num_outcomes)
 
     def new_state(self) -> PlainState:
@@ -267,8 +286,10 @@ def _checked_fields(owner: str, dtype: Any) -> np.dtype[Any]:
     if not isinstance(dtype, np.dtype) or dtype.names is None:
         raise UnseenError(f"{owner}: state is {dtype!r}, but must be a NumPy record type, np.dtype([(name, type), ...]).")
     for name in dtype.names:
-        if hasattr(np.record, name) or dtype[name].base.kind not in "iufb":
-            reason = "NumPy records have an attribute of that name" if hasattr(np.record, name) else "it must hold numbers"
+        is_taken = hasattr(np.record, name) or hasattr(PlainState, name)
+        kind = dtype[name].base.kind
+        if is_taken or kind not in "iufb" or (kind == "b" and dtype[name].shape):
+            reason = "states have an attribute of that name" if is_taken else "it must hold numbers (for yes or no use i1)"
             raise UnseenError(f"{owner}: state field {name!r} cannot be used: {reason}.")
     return dtype
 

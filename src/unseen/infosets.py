@@ -156,7 +156,7 @@ def grown(recall: Recall, sets: Sets, width: int) -> tuple[Recall, Sets]:
         recall.infoset[recall.size[0] :] = -1
         put_all(recall)
     if sets.sizes[0] >= len(sets.player):
-        longer = {name: extended(getattr(sets, name), 2 * len(sets.player)) for name in Sets._fields[:6]}
+        longer = {name: extended(getattr(sets, name), 2 * len(sets.player) + 1) for name in Sets._fields[:6]}
         sets = sets._replace(**longer)
     if sets.sizes[1] + width > len(sets.actions):
         sets = sets._replace(actions=extended(sets.actions, 2 * len(sets.actions) + width))

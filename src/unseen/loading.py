@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import ast
+import contextlib
 import difflib
 import hashlib
 import importlib
 import importlib.util
 import random
+import re
 import sys
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from unseen.errors import RuleError, UnseenError
 from unseen.game import Game
 from unseen.games import REGISTRY
-from unseen.position import random_history
+from unseen.position import random_walk
 
 TRIAL_GAMES = 10
 _TRIAL_RANDOM = random.Random(0)
@@ -35,7 +37,8 @@ def load(spec: str | Game, try_out: bool = True) -> Game:
     if ".py:" in name:
         game.origin = name
         for _ in range(TRIAL_GAMES if try_out else 0):
-            random_history(game, _TRIAL_RANDOM)
+            for _position in random_walk(game, _TRIAL_RANDOM):
+                pass
     return game
 
 
@@ -52,31 +55,25 @@ def registered(name: str) -> type[Game]:
 
 
 def parse(spec: str) -> tuple[str, dict[str, Any]]:
-    """Split `name(a=1, b=2)` into its name and parameters. Values are numbers or true/false; nothing is evaluated."""
-    text = spec.strip()
-    name, bracket, inside = text.partition("(")
-    if not bracket:
-        return name, {}
-    if not inside.endswith(")"):
-        raise UnseenError(f"game {spec!r}: the closing bracket is missing; write name(parameter=value, ...).")
+    """Split `name(a=1, b=2)` into its name and parameters. Values are numbers, true or false, or words; nothing is evaluated."""
+    found = re.fullmatch(r"\s*(.*\.py:\w+|[^()]*?)\s*(?:\((.*)\))?\s*", spec)
+    if found is None:
+        raise UnseenError(f"game {spec!r}: it is not of the form name or name(parameter=value, ...); is a bracket missing?")
     parameters: dict[str, Any] = {}
-    for part in filter(None, (p.strip() for p in inside[:-1].split(","))):
+    for part in filter(None, (p.strip() for p in (found[2] or "").split(","))):
         key, equals, value = (p.strip() for p in part.partition("="))
         if not equals or not key.isidentifier():
             raise UnseenError(f"game {spec!r}: {part!r} is not of the form parameter=value.")
         if key in parameters:
             raise UnseenError(f"game {spec!r}: parameter {key} is given twice.")
         parameters[key] = _literal(value)
-    return name.strip(), parameters
+    return found[1], parameters
 
 
-def _literal(text: str) -> Any:
+def _literal(text: str) -> bool | int | str:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        return text
+    return int(text) if re.fullmatch(r"-?\d{1,19}", text) else text
 
 
 def _registered_class(name: str) -> type[Game]:
@@ -105,9 +102,13 @@ def _class_in_file(name: str) -> type[Game]:
     return cls
 
 
-def _import_file(path: Path) -> Any:
-    """Import a file by path, under a name that is the same in every process so the compilation cache works."""
-    module_name = f"unseen_user_{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]}"
+def _import_file(path: Path) -> ModuleType:
+    """Import a file by path, under a name that is the same in every process, so that machine code kept on disk can refer to it.
+
+    A file that was edited since is imported anew. What it prints goes to standard error, which is not for results.
+    """
+    digest = hashlib.sha256(str(path.resolve()).encode() + path.read_bytes()).hexdigest()[:12]
+    module_name = f"unseen_user_{path.stem}_{digest}"
     if module_name in sys.modules:
         return sys.modules[module_name]
     described = importlib.util.spec_from_file_location(module_name, path.resolve())
@@ -115,14 +116,26 @@ def _import_file(path: Path) -> Any:
     assert described.loader is not None
     module = importlib.util.module_from_spec(described)
     sys.modules[module_name] = module
-    sys.path.insert(0, str(path.resolve().parent))
+    folder = path.resolve().parent
+    _forget_namesakes(folder)
+    sys.path.insert(0, str(folder))
     try:
-        described.loader.exec_module(module)
-    except Exception as error:
+        with contextlib.redirect_stdout(sys.stderr):
+            described.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
         del sys.modules[module_name]
         if isinstance(error, UnseenError):
             raise
         raise RuleError(f"game file {path}: it does not import: {type(error).__name__}: {error}.") from error
     finally:
-        sys.path.remove(str(path.resolve().parent))
+        sys.path.remove(str(folder))
     return module
+
+
+def _forget_namesakes(folder: Path) -> None:
+    """Let `import helpers` in this folder find its own helpers.py as it is now, not one that another game has imported."""
+    for file in folder.glob("*.py"):
+        known = sys.modules.get(file.stem)
+        is_plain_file = known is not None and getattr(known, "__path__", None) is None and getattr(known, "__file__", None)
+        if is_plain_file and file.stem not in sys.stdlib_module_names and file.stem != "__main__":
+            del sys.modules[file.stem]

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from unseen.game import PUBLIC, Game
-from unseen.position import Position
+from unseen.position import Position, random_walk
 
 MAX_LISTED = 20
 VIEWERS = ((0, "player 1"), (1, "player 2"), (PUBLIC, "public"))
@@ -14,14 +14,14 @@ VIEWERS = ((0, "player 1"), (1, "player 2"), (PUBLIC, "public"))
 
 def playthrough(game: Game, seed: int = 0) -> dict[str, Any]:
     """One game of uniformly random moves: each position with all that the interface says of it."""
-    rng = random.Random(seed)
-    position = Position(game)
-    steps = []
-    while not position.is_terminal:
-        action = position.actions[int(rng.random() * len(position.actions))]
-        steps.append(_describe(position) | {"action": action, "action_name": position.describe(action)})
-        position.apply(action)
-    return {"game": game.spec, "seed": seed, "steps": [*steps, _describe(position)], "utilities": list(position.utilities)}
+    steps: list[dict[str, Any]] = []
+    for position in random_walk(game, random.Random(seed)):
+        if steps:
+            action = position.history[-1]
+            names = {row["action"]: row["name"] for row in steps[-1]["actions"]}
+            steps[-1] |= {"action": action, "action_name": names[action]}
+        steps.append(_describe(position))
+    return {"game": game.spec, "seed": seed, "steps": steps, "utilities": list(position.utilities)}
 
 
 def _describe(position: Position) -> dict[str, Any]:

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from unseen import engine
 from unseen.compiling import as_python
 from unseen.errors import GameFault, UnseenError
-from unseen.game import CHANCE, PUBLIC, TERMINAL, Game
+from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game
 
-FINGERPRINT_PLAYOUTS = 32
+FINGERPRINT_PLAYOUTS = 100
 
 
 class Percept(NamedTuple):
@@ -62,7 +62,7 @@ class Position:
         """The legal actions (or chance outcomes), ascending; none at the end of the game."""
         if self._actions is None:
             self._actions = [] if self.is_terminal else self._read_actions()
-        return self._actions
+        return list(self._actions)
 
     @property
     def chance_probabilities(self) -> list[float]:
@@ -81,11 +81,13 @@ class Position:
 
     def seen(self, who: int) -> tuple[Percept, ...]:
         """The action-observation history of player 0, player 1 or PUBLIC."""
+        if who not in (0, 1, PUBLIC):
+            raise UnseenError(f"who is {who!r}, but must be 0, 1 or PUBLIC ({PUBLIC}).")
         return tuple(self._seen[who])
 
     def key(self, who: int) -> int:
         """The 64-bit key of what `who` has seen."""
-        return history_key(who, self._seen[who])
+        return history_key(who, self.seen(who))
 
     @property
     def infoset(self) -> int:
@@ -106,10 +108,11 @@ class Position:
         self._call("apply", self.state, int(action), tell)
         self.history += (int(action),)
         self._actions = None
+        told = [int(token) for token in tell]
+        if not all(0 <= token <= MAX_TOKEN for token in told):
+            self._fault(f"apply told {told}, but tokens must be from 0 to {MAX_TOKEN}")
         for viewer in (0, 1, PUBLIC):
-            own = int(action) + 1 if viewer == mover else 0
-            private = int(tell[viewer]) if viewer != PUBLIC else 0
-            percept = Percept(own, int(tell[PUBLIC]), private)
+            percept = percept_of(viewer, mover, int(action), told)
             if any(percept):
                 self._seen[viewer].append(percept)
         self.player = self._read_player()
@@ -173,23 +176,34 @@ class Position:
         except UnseenError:
             raise
         except Exception as error:
-            where = history_text(self.game, self.history)
-            name = type(self.game).__name__
-            raise GameFault(f"{name}.{rule} raised {type(error).__name__}: {error}, at history {where}.") from error
+            self._fault(f"{rule} raised {type(error).__name__}: {error}", error)
+
+    def _fault(self, what: str, cause: Exception | None = None) -> NoReturn:
+        where = history_text(self.game, self.history)
+        raise GameFault(f"{type(self.game).__name__}.{what}, at history {where}.") from cause
 
     def _read_player(self) -> int:
-        player = int(self._call("player", self.state))
-        if player not in (0, 1, CHANCE, TERMINAL):
-            where = history_text(self.game, self.history)
-            raise GameFault(
-                f"{type(self.game).__name__}.player returned {player}, not 0, 1, CHANCE or TERMINAL, at history {where}."
-            )
-        return player
+        player = self._call("player", self.state)
+        if not is_whole(player) or player not in (0, 1, CHANCE, TERMINAL):
+            self._fault(f"player returned {player!r}, not 0, 1, CHANCE or TERMINAL")
+        return int(player)
 
     def _read_actions(self) -> list[int]:
         out = np.zeros(self.game.width, np.int64)
-        n = int(self._call("actions", self.state, out))
+        n = self._call("actions", self.state, out)
+        if not is_whole(n) or not 1 <= n <= len(out):
+            self._fault(f"actions returned {n!r}, but must offer from 1 to {len(out)} actions")
         return [int(a) for a in out[:n]]
+
+
+def is_whole(value: object) -> bool:
+    """Whether a rule returned a whole number."""
+    return isinstance(value, (int, np.integer))
+
+
+def percept_of(viewer: int, mover: int, action: int, told: Sequence[int]) -> Percept:
+    """What `viewer` perceives when `mover` plays `action` and the game tells `told` (by player, and PUBLIC)."""
+    return Percept(action + 1 if viewer == mover else 0, told[PUBLIC], told[viewer] if viewer != PUBLIC else 0)
 
 
 def history_key(viewer: int, percepts: Iterable[Percept]) -> int:
@@ -216,32 +230,29 @@ def history_text(game: Game, history: Sequence[int]) -> str:
     return f"{list(history)} ({', '.join(words)})"
 
 
-def random_history(game: Game, rng: random.Random) -> Position:
-    """A position at the end of a game of uniformly random moves, chance included."""
+def random_walk(game: Game, rng: random.Random) -> Iterator[Position]:
+    """The positions of a game of uniformly random moves, chance included, from the start to the end: one object, moved on."""
     position = Position(game)
+    yield position
     while not position.is_terminal:
-        if len(position.history) > game.max_length:
-            where = history_text(game, position.history[:8])
-            raise GameFault(f"{type(game).__name__}: a game goes on past max_length = {game.max_length}; it begins {where}.")
+        if len(position.history) >= game.max_length:
+            position._fault(f"apply: the game is not over after max_length = {game.max_length} moves")
         actions = position.actions
-        if not actions:
-            raise GameFault(f"{type(game).__name__}.actions offers nothing at history {history_text(game, position.history)}.")
         position.apply(actions[int(rng.random() * len(actions))])
-    return position
+        yield position
 
 
 def fingerprint(game: Game) -> str:
-    """A digest of how the game behaves: its name, parameters and all that shows in a few dozen seeded random games.
+    """A digest of how the game behaves: its name, parameters and all that shows in some seeded random games.
 
-    It stays the same when only the text of the rules changes, so strategy files outlive a tidied source.
+    It stays the same when only the text of the rules changes, so strategy files outlive a tidied source. A change of the rules that
+    shows in none of those games is not noticed.
     """
     digest = hashlib.sha256(repr((game.name, game.settings)).encode())
     rng = random.Random(0)
     for _ in range(FINGERPRINT_PLAYOUTS):
-        position = Position(game)
-        while not position.is_terminal:
+        for position in random_walk(game, rng):
             chance = [round(p, 9) for p in position.chance_probabilities] if position.is_chance else []
             digest.update(repr((position.player, position.actions, chance)).encode())
-            position.apply(rng.choice(position.actions))
         digest.update(repr((position.history, position._seen, position.utilities)).encode())
     return digest.hexdigest()[:32]

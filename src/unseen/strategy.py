@@ -149,13 +149,13 @@ class Strategy:
         """The first `rows` information sets as a table for `rich.print`."""
         from unseen import drawing
 
-        return drawing.strategy_table(self, rows)
+        return drawing.strategy_table(self, drawing.situations(self), rows)
 
     def draw(self, path: str | Path, panels: int = 12) -> None:
         """Save a picture of up to `panels` situations."""
         from unseen import drawing
 
-        drawing.draw_strategy(self, path, panels)
+        drawing.draw_strategy(self, drawing.situations(self), Path(path), panels)
 
     def __repr__(self) -> str:
         return f"<Strategy for {self.game.spec}: {len(self)} information sets>"

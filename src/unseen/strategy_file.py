@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -48,20 +49,19 @@ def write(path: Path, game: Game, columns: Mapping[str, NDArray[np.generic]]) ->
 def read(path: Path, game: Game | None) -> tuple[Game, dict[str, NDArray[Any]]]:
     """The game and the columns of a strategy file. Raises `StrategyFileError` for anything that is not right about it."""
     try:
-        data = path.read_bytes()
+        with open(path, "rb") as file:
+            header, body = _read_header(path, file.read(len(MAGIC) + MAX_HEADER_BYTES))
+            sizes = {name: header["infosets" if name in PER_INFOSET else "cells"] for name in COLUMNS}
+            expected = body + sum(np.dtype(kind).itemsize * sizes[name] for name, kind in COLUMNS.items()) + CHECKSUM_BYTES
+            length = os.fstat(file.fileno()).st_size
+            if length != expected:
+                raise StrategyFileError(
+                    f"strategy file {path}: it is {length} bytes long but should be {expected}; it is cut off or damaged."
+                )
+            file.seek(0)
+            data = file.read()
     except OSError as error:
         raise StrategyFileError(f"strategy file {path}: it cannot be read: {error.strerror or error}.") from error
-    if not data.startswith(MAGIC):
-        raise StrategyFileError(
-            f"strategy file {path}: it is not a strategy file (its first line is not {MAGIC.decode().strip()!r})."
-        )
-    header, body = _read_header(path, data)
-    sizes = {name: header["infosets" if name in PER_INFOSET else "cells"] for name in COLUMNS}
-    expected = body + sum(np.dtype(kind).itemsize * sizes[name] for name, kind in COLUMNS.items()) + CHECKSUM_BYTES
-    if len(data) != expected:
-        raise StrategyFileError(
-            f"strategy file {path}: it is {len(data)} bytes long but should be {expected}; it is cut off or damaged."
-        )
     if hashlib.sha256(data[:-CHECKSUM_BYTES]).digest() != data[-CHECKSUM_BYTES:]:
         raise StrategyFileError(f"strategy file {path}: the checksum does not match; the file is damaged.")
     game = _matching_game(path, header, game)
@@ -73,18 +73,20 @@ def read(path: Path, game: Game | None) -> tuple[Game, dict[str, NDArray[Any]]]:
 
 
 def _read_header(path: Path, data: bytes) -> tuple[dict[str, Any], int]:
-    """The JSON line and where the arrays begin."""
-    end = data.find(b"\n", len(MAGIC), len(MAGIC) + MAX_HEADER_BYTES)
+    """The JSON line and where the arrays begin, from the beginning of a file."""
+    if not data.startswith(MAGIC):
+        first = MAGIC.decode().strip()
+        raise StrategyFileError(f"strategy file {path}: it is not a strategy file (its first line is not {first!r}).")
+    end = data.find(b"\n", len(MAGIC))
     try:
-        header = json.loads(data[len(MAGIC) : end])
+        header = json.loads(data[len(MAGIC) : max(end, 0)])
         good = (
-            end > 0
-            and isinstance(header["game"], str)
+            isinstance(header["game"], str)
             and isinstance(header["parameters"], dict)
             and isinstance(header["fingerprint"], str)
-            and all(type(header[name]) is int and header[name] >= 0 for name in ("infosets", "cells"))
+            and all(type(header[name]) is int and 0 <= header[name] < 2**40 for name in ("infosets", "cells"))
         )
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         good = False
     if not good:
         raise StrategyFileError(f"strategy file {path}: its header is damaged.")

@@ -20,14 +20,16 @@ import numpy as np
 from unseen.compiling import JIT_DISABLED, kernel
 from unseen.engine import step
 from unseen.errors import GameFault, RuleError
-from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, PlainState
+from unseen.game import CHANCE, MAX_TOKEN, TERMINAL, Game, PlainState, cut
 from unseen.loading import load
-from unseen.position import history_text
+from unseen.position import history_text, is_whole, percept_of
 
 DEFAULT_HISTORIES = 10_000
 DEFAULT_PLAYOUTS = 200
 UNWRITTEN = -77
 LEFT_OVER = 85
+DECLARED = {"num_actions": 1, "num_outcomes": 0, "max_length": 1}
+"""The numbers that a class declares, and the least that each may be."""
 Progress = Callable[[int], None]
 
 
@@ -81,13 +83,16 @@ def find_faults(
     report = inspector.report
     inspector.check_declarations()
     frontier = deque([(inspector.root(), -1)])
-    while frontier and report.histories < histories:
+    report.exhaustive = True
+    while frontier:
         before, action = frontier.popleft()
         node = before if action < 0 else inspector.follow(before, action)
-        frontier.extend((node, a) for a in inspector.visit(node))
+        actions = inspector.visit(node)
+        room = histories - report.histories - len(frontier)
+        report.exhaustive = report.exhaustive and len(actions) <= room
+        frontier.extend((node, a) for a in actions[: max(room, 0)])
         if progress is not None:
             progress(report.histories)
-    report.exhaustive = not frontier
     rng = random.Random(seed)
     while not report.exhaustive and report.playouts < playouts:
         node = inspector.root()
@@ -134,11 +139,6 @@ class _Inspector:
             name = type(self.game).__name__
             self.faults[check] = Fault(check, f"{name}: {message}", history, history_text(self.game, history), details)
 
-    def compile_fault(self, error: RuleError) -> None:
-        sentence, _, details = str(error).partition("\n")
-        self.fault("compile", f"the rules do not compile: {sentence.rstrip('.')}", (), details)
-        self.compiled = False
-
     def call(self, history: tuple[int, ...], rule: str, *args: Any) -> Any:
         """Call a rule in plain Python; an exception is a fault."""
         try:
@@ -147,11 +147,21 @@ class _Inspector:
             self.fault(f"{rule} raises", f"{rule}() raised {type(error).__name__}: {error}", history)
             raise _Broken from error
 
-    def twice(self, node: _Node, rule: str, *args: Any, result: Callable[[Any], Any] = lambda r: r) -> Any:
+    def number(self, history: tuple[int, ...], rule: str, *args: Any, whole: bool = False) -> Any:
+        """Call a rule that must return a number."""
+        value = self.call(history, rule, *args)
+        if not (is_whole(value) if whole else isinstance(value, (int, float, np.number))):
+            kind = "a whole number" if whole else "a number"
+            self.fault(f"{rule} type", f"{rule}() returned {value!r}, but must return {kind}", history)
+            raise _Broken
+        return int(value) if whole else float(value)
+
+    def twice(self, node: _Node, rule: str, *args: Any, call: Callable[..., Any] | None = None, **options: Any) -> Any:
         """Call a rule twice, making sure that it says the same and leaves the state alone."""
         before = node.state.copy()
-        first = result(self.call(node.history, rule, node.state, *args))
-        second = result(self.call(node.history, rule, node.state, *args))
+        call = call or self.number
+        first = call(node.history, rule, node.state, *args, **options)
+        second = call(node.history, rule, node.state, *args, **options)
         if node.state.values() != before.values():
             self.fault(f"{rule} changes the state", f"{rule}() changes the state, which only apply() may", node.history)
             node.state = before
@@ -163,7 +173,7 @@ class _Inspector:
 
     def check_declarations(self) -> None:
         game = self.game
-        for name, least in (("num_actions", 1), ("num_outcomes", 0), ("max_length", 1)):
+        for name, least in DECLARED.items():
             value = getattr(game, name)
             if not isinstance(value, (int, np.integer)) or value < least:
                 self.fault(name, f"{name} is {value!r}, but must be a whole number of at least {least}", ())
@@ -173,7 +183,7 @@ class _Inspector:
 
     def root(self) -> _Node | None:
         """The empty history, or None if the game cannot even be started."""
-        if any(check.endswith("missing") or check in ("num_actions", "max_length") for check in self.faults):
+        if any(check.endswith("missing") or check in DECLARED for check in self.faults):
             return None
         clean, dirty = self.game.new_state(), self.game.new_state()
         for name in dirty.__slots__:
@@ -186,6 +196,8 @@ class _Inspector:
         for name, value in clean.values().items():
             if dirty.values()[name] != value:
                 self.fault("start incomplete", f"start() does not set field {name!r}", ())
+        if self.compiled:
+            self.compare_start(clean)
         return _Node((), clean, ((), ()))
 
     # One history --------------------------------------------------------------------------------------------------------------
@@ -202,7 +214,7 @@ class _Inspector:
             return []
 
     def check(self, node: _Node) -> list[int]:
-        node.player = player = int(self.twice(node, "player", result=int))
+        node.player = player = self.twice(node, "player", whole=True)
         if player not in (0, 1, CHANCE, TERMINAL):
             self.fault("player invalid", f"player() returns {player}, not 0, 1, CHANCE or TERMINAL", node.history)
             return []
@@ -231,7 +243,7 @@ class _Inspector:
             return None
 
     def check_utilities(self, node: _Node) -> None:
-        utilities = [float(self.twice(node, "utility", who, result=float)) for who in (0, 1)]
+        utilities = [self.twice(node, "utility", who) for who in (0, 1)]
         if not all(map(isfinite, utilities)):
             self.fault("utility not finite", f"the utilities are {utilities}, but must be finite", node.history)
         elif abs(sum(utilities)) > 1e-9:
@@ -242,7 +254,7 @@ class _Inspector:
     def check_actions(self, node: _Node, player: int) -> list[int]:
         bound, name = (self.game.num_outcomes, "num_outcomes") if player == CHANCE else (self.game.num_actions, "num_actions")
         out = np.full(self.game.width, UNWRITTEN, np.int64)
-        n = int(self.twice(node, "actions", out, result=int))
+        n = self.twice(node, "actions", out, whole=True)
         actions = [int(a) for a in out[: max(n, 0)]]
         if n < 1 or n > len(out):
             self.fault("number of actions", f"actions() returns {n}, but must offer from 1 to {len(out)} actions", node.history)
@@ -260,7 +272,12 @@ class _Inspector:
         return actions
 
     def check_chance(self, node: _Node, actions: list[int]) -> None:
-        p = [float(self.twice(node, "chance", a, len(actions), result=float)) for a in actions]
+        n = len(actions)
+        p = [
+            self.twice(node, "chance", actions[0], n),
+            *(self.number(node.history, "chance", node.state, a, n) for a in actions[1:]),
+        ]
+        self.compare_chance(node, actions, p)
         if not all(q > 0.0 for q in p):
             self.fault("chance positive", f"chance() gives the probabilities {p}, which must all be positive", node.history)
         elif abs(sum(p) - 1.0) > 1e-9:
@@ -268,11 +285,11 @@ class _Inspector:
 
     def check_infoset(self, node: _Node, player: int, actions: list[int]) -> None:
         """All that the player to move is shown must be the same at histories that it cannot tell apart."""
-        names = [str(self.call(node.history, "describe_action", node.state, a)) for a in actions]
+        names = [str(self.twice(node, "describe_action", a, call=self.call)) for a in actions]
         shown = {
             "actions": actions,
             "action names": names,
-            "rendering": self.call(node.history, "render", node.state, player),
+            "rendering": self.twice(node, "render", player, call=self.call),
         }
         earlier, before = self.infosets.setdefault((player, node.seen[player]), (node.history, shown))
         for what, value in shown.items():
@@ -304,46 +321,78 @@ class _Inspector:
             self.compare_apply(node, a, state, told)
         seen = []
         for who in (0, 1):
-            percept = (a + 1 if who == node.player else 0, told[PUBLIC], told[who])
+            percept = percept_of(who, node.player, a, told)
             seen.append((*node.seen[who], percept) if any(percept) else node.seen[who])
         return _Node(history, state, (seen[0], seen[1]), mover=node.player)
 
     # Compiled rules -------------------------------------------------------------------------------------------------------------
 
+    def run(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a kernel; if the rules do not compile that is a fault, and nothing compiled is tried again."""
+        try:
+            return function(self.game, *args)
+        except RuleError as error:
+            sentence, _, details = str(error).partition("\n")
+            self.fault("compile", f"the rules do not compile: {sentence.rstrip('.')}", (), details)
+            self.compiled = False
+            return None
+
+    def compare_start(self, plain: PlainState) -> None:
+        """Start the game with the compiled rules."""
+        self.run(begin, self.compact)
+        if self.compiled:
+            self.compare_fields("start", plain, ())
+
     def compare(self, node: _Node, player: int, actions: list[int], utilities: list[float]) -> None:
         """Ask the compiled rules about the same state."""
         out, payoffs = np.full(max(self.game.width, 2), UNWRITTEN, np.int64), np.zeros(2)
         node.state.write(self.compact)
-        try:
-            found = ask(self.game, self.compact, out, payoffs)
-        except RuleError as error:
-            self.compile_fault(error)
+        found = self.run(ask, self.compact, out, payoffs)
+        if found is None:
             return
-        plain: tuple[Any, ...] = (player, actions, utilities)
-        native = (int(found[0]), out[: found[1]].tolist(), payoffs.tolist() if player == TERMINAL else [])
-        if plain != native:
-            message = f"plain Python says (player, actions, utilities) {plain}, compiled {native}"
+        native = (int(found[0]), out[: found[1]].tolist())
+        if (player, actions) != native:
+            message = f"plain Python says (player, actions) {(player, actions)}, compiled {native}"
             self.fault("compiled differs", message, node.history)
+        if player == TERMINAL and not np.allclose(payoffs, utilities, rtol=1e-9, atol=1e-12, equal_nan=True):
+            message = f"plain Python says the utilities are {utilities}, compiled {payoffs.tolist()}"
+            self.fault("compiled utility", message, node.history)
+
+    def compare_chance(self, node: _Node, actions: list[int], plain: list[float]) -> None:
+        """Ask the compiled rules for the probabilities of chance."""
+        if not self.compiled:
+            return
+        node.state.write(self.compact)
+        native = np.zeros(len(actions))
+        self.run(ask_chance, self.compact, np.array(actions), native)
+        if self.compiled and not np.allclose(native, plain, rtol=1e-9, atol=1e-12, equal_nan=True):
+            message = f"plain Python says the probabilities of chance are {plain}, compiled {native.tolist()}"
+            self.fault("compiled chance", message, node.history)
 
     def compare_apply(self, node: _Node, a: int, after: PlainState, told: list[int]) -> None:
         """Play the same action with the compiled rules."""
         tell = np.zeros(3, np.int64)
         node.state.write(self.compact)
-        try:
-            play(self.game, self.compact, a, tell)
-        except RuleError as error:
-            self.compile_fault(error)
+        self.run(play, self.compact, a, tell)
+        if not self.compiled:
             return
         history = (*node.history, a)
-        for name, plain in after.values().items():
-            native = self.compact[name][0].tolist()
-            if plain != native:
-                kind = self.game.state[name].base
-                fits = kind.kind not in "iu" or np.array_equal(np.asarray(plain).astype(kind), plain)
-                reason = "plain Python and compiled rules differ" if fits else f"the value does not fit its type {kind}"
-                self.fault(f"field {name}", f"after apply() field {name!r} is {plain} or {native}: {reason}", history)
+        self.compare_fields("apply", after, history)
         if tell.tolist() != told:
             self.fault("compiled tokens", f"plain apply() tells {told}, compiled {tell.tolist()}", history)
+
+    def compare_fields(self, rule: str, after: PlainState, history: tuple[int, ...]) -> None:
+        """Compare a plain state with what the compiled rules have made of the compact one."""
+        for name, plain in after.values().items():
+            kind, native = self.game.state[name].base, self.compact[name][0]
+            stored = cut(plain, kind)
+            if not np.array_equal(stored, native, equal_nan=kind.kind == "f"):
+                reason = "plain Python and compiled rules differ"
+            elif kind.kind in "iu" and kind.itemsize < 8 and not np.array_equal(stored, plain):
+                reason = f"the value does not fit its type {kind}"
+            else:
+                continue
+            self.fault(f"field {name}", f"after {rule}() field {name!r} is {plain} or {native.tolist()}: {reason}", history)
 
 
 @kernel
@@ -356,6 +405,19 @@ def ask(game, states, out, payoffs):
         payoffs[1] = game.utility(s, 1)
         return p, 0
     return p, game.actions(s, out)
+
+
+@kernel
+def begin(game, states):
+    """Start a game with the compiled rules."""
+    game.start(states[0])
+
+
+@kernel
+def ask_chance(game, states, actions, probabilities):
+    """The probabilities of chance's outcomes by the compiled rules."""
+    for k in range(len(actions)):
+        probabilities[k] = game.chance(states[0], actions[k], len(actions))
 
 
 @kernel

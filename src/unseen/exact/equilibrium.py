@@ -63,9 +63,10 @@ def _solve(payoffs: csr_array, first: Treeplex, second: Treeplex) -> tuple[Float
     f_matrix, f_right = constraints(second)
     n = first.sequences
     # Variables are (x, p). Maximise f'p subject to E x = e, F'p - A'x <= 0, x >= 0.
+    scale = float(np.abs(payoffs.data).max(initial=0.0)) or 1.0  # HiGHS takes very small numbers for zeros
     objective = np.concatenate([np.zeros(n), -f_right])
     equal = hstack([e_matrix, csr_array((len(e_right), len(f_right)))]).tocsr()
-    below = hstack([-payoffs.T, f_matrix.T]).tocsr()
+    below = hstack([-payoffs.T / scale, f_matrix.T]).tocsr()
     bounds = np.column_stack([np.concatenate([np.zeros(n), np.full(len(f_right), -np.inf)]), np.full(n + len(f_right), np.inf)])
     answer = linprog(
         objective, A_ub=below, b_ub=np.zeros(second.sequences), A_eq=equal, b_eq=e_right, bounds=bounds,

@@ -10,12 +10,10 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from unseen.enumeration import STREAM, Enumeration, Progress, Walker, new_sink
-
-Floats = NDArray[np.float64]
+from unseen.exact.treeplex import Floats
 
 
 class Payoffs(Protocol):

@@ -98,6 +98,8 @@ class SequenceForm:
                 raise UnseenError(f"the strategy does not fit {self.game.spec}: an information set has another number of actions.")
             step = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)  # 0, 1, ... at each known set
             target, source = (np.repeat(first, count) + step for first in (tree.first[known], strategy.first[at[known]]))
+            if not np.array_equal(strategy.actions[source], tree.actions[target]):
+                raise UnseenError(f"the strategy does not fit {self.game.spec}: an information set has other actions.")
             behaviour[target] = strategy.probability[source]
             found.append(behaviour)
         return found[0], found[1], missing

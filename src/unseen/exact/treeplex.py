@@ -68,9 +68,14 @@ class Treeplex:
         choose_best(self.parent, self.first, self.count, total, choice)
         return float(total[0]), choice
 
+    @property
+    def infoset_before(self) -> NDArray[np.int64]:
+        """The player's last set before each set, shape (j,); -1 if it is the first."""
+        return np.concatenate([[-1], self.infoset_of])[self.parent]
+
     def depths(self) -> NDArray[np.int64]:
         """How many own choices come before each set, shape (j,)."""
-        owner = np.concatenate([[-1], self.infoset_of])[self.parent]
+        owner = self.infoset_before
         depth = np.zeros(self.infosets, np.int64)
         while True:
             deeper = np.where(owner >= 0, depth[owner] + 1, 0)
@@ -84,8 +89,7 @@ class Treeplex:
         Lanctot et al. (2009), Section 4. Two sets share an action sequence if the player chose the same actions before them,
         whatever it saw.
         """
-        depth = self.depths()
-        owner = np.concatenate([[-1], self.infoset_of])[self.parent]
+        depth, owner = self.depths(), self.infoset_before
         label = np.zeros(self.infosets, np.int64)  # sets with equal depth and label share their action sequence
         total = 0.0
         for d in range(int(depth.max(initial=-1)) + 1):
