@@ -79,14 +79,15 @@ def bad_inputs(folder):
     return [
         (("info", "kuhn_pokr"), "did you mean 'kuhn_poker'"),
         (("info", "kuhn_poker(cards=0)"), "cards is 0, but must be a whole number from 2"),
-        (("exploitability", "kuhn_poker", "--strategy", str(folder / "none")), "cannot be read: No such file"),
+        (("exploitability", "kuhn_poker", "--strategy", str(folder / "none")), "there is no such file, and it is not 'uniform'"),
         (("exploitability", "xi", "--strategy", str(folder / "text.strategy")), "not a strategy file"),
         (("exploitability", "xi", "--strategy", str(folder / "cut.strategy")), "cut off or damaged"),
         (("exploitability", "kuhn_poker", "--strategy", str(folder / "xi.strategy")), "it is for xi, not for kuhn_poker"),
         (("info", f"{folder}/raises.py:Game"), "does not import: ZeroDivisionError"),
         (("info", f"{folder}/syntax.py:Game"), "does not import: SyntaxError"),
-        (("info", f"{folder}/index.py:Smuggler"), "Smuggler.actions raised IndexError"),
+        (("info", f"{folder}/index.py:Smuggler"), "out has room for 4 actions"),
         (("value", "xi", "--out", f"{folder}/no/such/place"), "cannot write"),
+        (("value", "xi", "--picture", f"{folder}/picture.txt"), "name a file that ends in .png"),
     ]
 
 

@@ -182,6 +182,26 @@ class MixedTypes(KuhnPoker):
         return who
 
 
+class MisspeltField(KuhnPoker):
+    def utility(self, s, who):
+        return 1.0 if s.crad[0] else 2.0
+
+
+class Listing(KuhnPoker):
+    def player(self, s):
+        moves = [s.moves, 1]
+        return len(moves)
+
+
+class Unmarked(KuhnPoker):
+    def utility(self, s, who):
+        return unmarked(s)
+
+
+def unmarked(s):
+    return 1.0
+
+
 class Allocating(KuhnPoker):
     def actions(self, s, out):
         table = np.zeros(2)
@@ -190,11 +210,14 @@ class Allocating(KuhnPoker):
 
 @pytest.mark.parametrize(("cls", "method", "line_text"), [
     (Misspelt, "utility", "self.stakes"), (MixedTypes, "helper", "return who"), (Allocating, "actions", "np.zeros(2)"),
+    (MisspeltField, "utility", "def utility"), (Listing, "player", ""), (Unmarked, "utility", "unmarked(s)"),
 ])  # fmt: skip
+@pytest.mark.usefixtures("untried")
 def test_an_error_names_class_method_and_line(cls, method, line_text):
     with pytest.raises(RuleError) as caught:
         enumerate_game(cls())
     first, *rest = str(caught.value).splitlines()
+    assert "Numba cannot compile it" not in first or cls is MixedTypes, "common mistakes are put in plain words"
     assert first.startswith(f"{cls.__name__}.{method}, line ")
     line = int(first.split("line ")[1].split(":")[0])
     assert line_text in Path(__file__).read_text().splitlines()[line - 1]

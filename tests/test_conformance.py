@@ -254,15 +254,15 @@ PLANTED = [
     (WritesPastTheEnd, "actions raises", "IndexError", 0),
     (ChanceSumsToLess, "chance sum", "sum to 0.9", 1),
     (ChanceIsNegative, "chance positive", "must all be positive", 0),
-    (ActionsDependOnTheHiddenCard, "infoset actions", "has seen the same as at", 2),
-    (RenderingShowsTheHiddenCard, "infoset rendering", "the rendering differ", 2),
+    (ActionsDependOnTheHiddenCard, "infoset list of actions", "has seen the same as at", 2),
+    (RenderingShowsTheHiddenCard, "infoset rendering", "the rendering is different", 2),
     (NeverEnds, "too long", "not over after max_length = 5 moves", 5),
     (UtilityIsNotANumber, "utility not finite", "must be finite", 4),
     (NotZeroSum, "not zero-sum", "do not sum to zero", 4),
     (TellsBetweenTheHalves, "simultaneous tokens", "between the two halves", 1),
     (SecondPlayerFirst, "simultaneous order", "not 0 and then 1", 0),
     (FieldOverflows, "field pot", "does not fit its type int8", 3),
-    (TokenIsNegative, "token", "tokens must be from 0", 1),
+    (TokenIsNegative, "token", "tokens must be whole numbers from 0", 1),
     (PlayerThree, "player invalid", "returns 3", 2),
     (DividesByZero, "utility raises", "IndexError", 5),
     (ForgotToReturn, "player type", "player() returned None, but must return a whole number", 2),
@@ -283,7 +283,7 @@ def test_planted_fault(cls, check, words, length):
     assert words in str(fault) + fault.details
     assert cls.__name__ in str(fault)
     assert len(fault.history) == length
-    assert str(list(fault.history)) in str(fault)
+    assert str(list(fault.history)) in str(fault) or check == "compile"
     with pytest.raises(GameFault, match=cls.__name__):
         check_game(cls(), histories=300, playouts=0)
 
@@ -313,6 +313,7 @@ def test_missing_rules_are_named():
         assert any(f"does not define {rule}()" in message for message in messages)
 
 
+@pytest.mark.usefixtures("untried")
 def test_enumeration_names_the_history_of_a_fault_too():
     with pytest.raises(GameFault, match=r"other actions at an earlier history, at history \[0, 1\]"):
         unseen.enumerate_game(ActionsDependOnTheHiddenCard())
@@ -361,6 +362,7 @@ def test_wide_games_do_not_fill_the_memory():
     assert report.histories < 2100
 
 
+@pytest.mark.usefixtures("untried")
 def test_games_that_break_the_protocol_do_not_run_wild():
     class Forever(KuhnPoker):
         def apply(self, s, a, tell):
@@ -387,10 +389,40 @@ def test_games_that_break_the_protocol_do_not_run_wild():
     for cls in (Forever, TooMany):
         with pytest.raises(GameFault, match="broke the protocol"):
             unseen.playouts(cls(), 3)
+    with pytest.raises(GameFault, match="offers actions that are not ascending"):
+        unseen.enumerate_game(ActionsRepeat())
+    with pytest.raises(GameFault, match="that sum to zero, at history"):
+        unseen.SequenceForm(NotZeroSum())
+    with pytest.raises(GameFault, match="past max_length"):
+        unseen.Belief(Forever(), PUBLIC, [])
     with pytest.raises(GameFault, match="actions"):
         unseen.Belief(TooMany(), PUBLIC, [unseen.Percept(0, 1, 0)])
-    with pytest.raises(GameFault, match="not a finite number, at history"):
+    with pytest.raises(GameFault, match="not finite numbers that sum to zero, at history"):
         unseen.SequenceForm(UtilityIsNotANumber())
+
+
+@pytest.mark.parametrize("cls", [
+    NotZeroSum, ActionsDescend, ActionTooLarge, WritesPastTheEnd, FieldOverflows, TokenIsNegative, ForgotToReturn, ChanceSumsToLess,
+    NeverEnds, UtilityIsNotANumber, DividesByZero,
+])  # fmt: skip
+def test_what_is_plainly_wrong_never_reaches_machine_code(cls):
+    for use in (
+        unseen.SequenceForm,
+        unseen.enumerate_game,
+        lambda g: unseen.playouts(g, 1),
+        lambda g: unseen.Belief(g, PUBLIC, []),
+    ):
+        with pytest.raises(GameFault, match=cls.__name__):
+            use(cls())
+
+
+def test_tokens_must_be_whole():
+    class Fraction(KuhnPoker):
+        def apply(self, s, a, tell):
+            KuhnPoker.apply(self, s, a, tell)
+            tell[0] = a + 0.5
+
+    assert "tells [0.5, 0, 0]" in next(str(f) for f in find_faults(Fraction()).faults if f.check == "token")
 
 
 def test_games_without_decisions_and_without_moves():

@@ -78,7 +78,9 @@ def test_an_exception_in_a_rule_names_the_history():
                 raise RuntimeError("oh")
             KuhnPoker.apply(self, s, a, tell)
 
-    with pytest.raises(GameFault, match=r"Broken.apply raised RuntimeError: oh, at history \[0, 1\] \(deal J, deal Q\)"):
+    with pytest.raises(
+        GameFault, match=r"Broken.apply raised RuntimeError in line \d+: oh, at history \[0, 1\] \(deal J, deal Q\)"
+    ):
         Position(Broken(), [0, 1, 0])
 
 
@@ -167,6 +169,24 @@ def test_subclasses_may_change_a_default():
     assert Kuhn4(cards=5).cards == 5
     with pytest.raises(UnseenError, match="from 2 to 5000"):
         Kuhn4(cards=1)
+
+
+def test_slips_of_the_hand_get_sentences():
+    form = unseen.SequenceForm("kuhn_poker")
+    assert unseen.SequenceForm(KuhnPoker).game == form.game
+    assert unseen.solve_exactly("kuhn_poker").value == pytest.approx(-1 / 18)
+    start = Position(form.game)
+    for ask, words in (
+        (lambda: Position(KuhnPoker), "game is <class"),
+        (lambda: load(7), "game is 7"),
+        (lambda: form.evaluate("uniform"), "strategy is 'uniform', but must be a Strategy"),
+        (lambda: form.best_response(2, form.uniform()), "player is 2, but must be 0 or 1"),
+        (lambda: unseen.Belief.at(start), "no player is to move; say whose belief"),
+        (lambda: unseen.Belief.at(start, 5), "who is 5"),
+        (lambda: unseen.Strategy.from_function(form.game, lambda p: None), "the function returned None"),
+    ):
+        with pytest.raises(UnseenError, match=words):
+            ask()
 
 
 def test_positions_cannot_be_changed_from_outside():

@@ -204,7 +204,7 @@ def test_table_and_picture(tmp_path):
     console.print(strategy.table(rows=3))
     text = console.export_text()
     assert "cards J ?, moves: none" in text
-    assert "the first 3 information sets" in text
+    assert "the first 3 of 12 information sets" in text
     strategy.draw(tmp_path / "s.png")
     assert (tmp_path / "s.png").read_bytes().startswith(b"\x89PNG")
     for wrong in ("s.nonsense", "", "no-ending"):

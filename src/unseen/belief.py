@@ -24,7 +24,7 @@ from unseen.engine import mix, own_part, private_part, random, random_state, scr
 from unseen.errors import BeliefTooLarge, GameFault, UnseenError
 from unseen.game import PUBLIC, TERMINAL, Game
 from unseen.infosets import extended
-from unseen.position import Percept, Position
+from unseen.position import Percept, Position, try_out
 
 DEFAULT_CAP = 1_000_000
 NODES, EDGES = 0, 1
@@ -67,6 +67,8 @@ class Belief:
     @classmethod
     def at(cls, position: Position, viewer: int | None = None, cap: int = DEFAULT_CAP) -> Belief:
         """What `viewer` can believe at a position; by default the player to move, who knows that it is to move."""
+        if viewer is None and position.player < 0:
+            raise UnseenError(f"{position}: no player is to move; say whose belief it is to be (0, 1 or PUBLIC).")
         viewer = position.player if viewer is None else viewer
         to_move = viewer if position.player == viewer else None
         return cls(position.game, viewer, position.seen(viewer), to_move, cap)
@@ -192,6 +194,7 @@ class Belief:
 
 def _build(game: Game, viewer: int, seen: tuple[Percept, ...], to_move: int | None, cap: int) -> Trellis | None:
     """The trellis before the backward pass; None if a layer has more than `cap` nodes."""
+    try_out(game)
     room = 256
     states, matched, ends = game.new_states(room), np.zeros(room, np.int64), np.zeros(room, np.bool_)
     first, action, child = np.zeros(room + 1, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64)
@@ -200,8 +203,11 @@ def _build(game: Game, viewer: int, seen: tuple[Percept, ...], to_move: int | No
     sizes, arrays = np.array([1, 0]), scratch(game)
     mover = ANYONE if to_move is None else to_move
     plant(game, trellis, len(percepts), mover)
-    low, high = 0, 1
+    low, high, depth = 0, 1, 0
     while low < high:
+        if depth > game.max_length:
+            raise GameFault(f"{game.spec}: the game goes on past max_length = {game.max_length}; `unseen check` says where.")
+        depth += 1
         slots = np.full(1 << max(8, int(np.log2(4 * (high - low)))), -1, np.int64)
         while low < high:
             low = extend(game, trellis, _bytes(trellis), low, high, viewer, percepts, mover, slots, *arrays, sizes)

@@ -6,9 +6,10 @@ import functools
 import io
 import json
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
 from rich.console import Console
@@ -19,6 +20,7 @@ from unseen import loading
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.progress import ProgressBar
+from unseen.version import __version__
 
 if TYPE_CHECKING:
     from unseen.exact.sequence_form import SequenceForm
@@ -41,6 +43,7 @@ Streamed = Annotated[bool, typer.Option("--streamed", help="Walk the game for ea
 Picture = Annotated[Path | None, typer.Option(help="Draw the strategy into this file (.png, .svg or .pdf).")]
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
 
 
 def command(function: F) -> F:
@@ -85,6 +88,31 @@ def facts(title: str, rows: dict[str, Any]) -> Table:
     return table
 
 
+def number(x: float) -> str:
+    """A number for people: rounding errors are shown as zero."""
+    return "0" if abs(x) < 1e-12 else f"{x:.12g}"
+
+
+def interruptible(work: Callable[[], T]) -> T:
+    """Run something that does not listen to Ctrl-C in a thread of its own, so that Ctrl-C ends the command at once."""
+    done: list[Any] = []
+
+    def run() -> None:
+        try:
+            done.append((work(), None))
+        except BaseException as error:
+            done.append((None, error))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.2)
+    result, error = done[0]
+    if error is not None:
+        raise error
+    return cast(T, result)
+
+
 def per_player(values: Any, form: str = ",") -> str:
     return " + ".join(f"{value:{form}}" for value in values)
 
@@ -99,7 +127,24 @@ def sequence_form(game: Game, streamed: bool = False) -> SequenceForm:
 def read_strategy(name: str, game: Game) -> Strategy:
     from unseen.strategy import Strategy
 
-    return Strategy.uniform(game) if name == "uniform" else Strategy.load(name, game)
+    if name == "uniform":
+        return Strategy.uniform(game)
+    if not Path(name).exists():
+        raise UnseenError(f"strategy {name!r}: there is no such file, and it is not 'uniform'.")
+    return Strategy.load(name, game)
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Games of imperfect information: check, measure and solve them exactly."""
 
 
 @command
@@ -159,7 +204,7 @@ def check(
     """Check that a game keeps the protocol; exit with code 1 if not."""
     from unseen.testing import find_faults
 
-    loaded = loading.load(game, try_out=False)
+    loaded = loading.load(game)
     with ProgressBar(f"checking {loaded.name}", "histories") as bar:
         report = find_faults(loaded, histories, playouts, seed, bar)
     faults = [{"check": f.check, "message": str(f), "history": list(f.history), "details": f.details} for f in report.faults]
@@ -170,11 +215,12 @@ def check(
     if as_json:
         print(json.dumps(result))
     else:
-        extent = "all of them" if report.exhaustive else f"not all; {report.playouts} random games included"
-        print(f"{loaded.spec}: {report.histories:,} histories checked ({extent}), the longest of {report.longest} moves.")
+        extent = "all of them" if report.exhaustive and report.ok else "not all"
+        extent += f"; {report.playouts} random games included" if report.playouts else ""
+        print(f"{loaded.spec}: histories checked: {report.histories:,} ({extent}), the longest of {report.longest} moves.")
         for fault in report.faults:
             print(f"- {fault}" + f"\n{fault.details}" * bool(fault.details))
-        print("No faults found." if report.ok else f"{len(faults)} faults.")
+        print("No faults found." if report.ok else f"Faults found: {len(faults)}.")
     if not report.ok:
         raise typer.Exit(1)
 
@@ -195,12 +241,15 @@ def value(
     picture: Picture = None, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Solve a game exactly by linear programming: its value to the first player and an equilibrium."""
+    from unseen.drawing import check_picture
     from unseen.exact.equilibrium import solve_exactly
 
     loaded = loading.load(game)
+    if picture is not None:
+        check_picture(picture)
     form = sequence_form(loaded)
     with console_status(f"solving the linear program of {loaded.name}"):
-        found = solve_exactly(form)
+        found = interruptible(lambda: solve_exactly(form))
     if out is not None:
         found.strategy.save(out)
     if picture is not None:
@@ -208,10 +257,14 @@ def value(
     best = found.evaluation.best_response
     result = {"game": loaded.spec, "value": found.value, "best_response": list(best), "exploitability": found.gap}
     rows = {
-        "value to the first player": f"{found.value:.12g}",
-        "certified to lie in": f"[{-best[1]:.12g}, {best[0]:.12g}]",
-        "exploitability of the profile (sum)": f"{found.gap:.3g}",
+        "value to the first player": number(found.value),
+        "certified to lie in": f"[{number(-best[1])}, {number(best[0])}]",
+        "exploitability of the profile (sum)": number(found.gap),
     }
+    if out is not None:
+        rows["the equilibrium is in"] = str(out)
+    if picture is not None:
+        rows["and drawn in"] = str(picture)
     show(as_json, result, lambda: facts(loaded.spec, rows))
 
 
@@ -229,10 +282,10 @@ def exploitability(
         "value": found.value, "missing_infosets": missing,
     }  # fmt: skip
     rows = {
-        "best response of the first player": f"{found.best_response[0]:.12g}",
-        "best response of the second player": f"{found.best_response[1]:.12g}",
-        "exploitability (sum of both)": f"{found.exploitability:.12g}",
-        "value of the profile to the first player": f"{found.value:.12g}",
+        "best response of the first player": number(found.best_response[0]),
+        "best response of the second player": number(found.best_response[1]),
+        "exploitability (sum of both)": number(found.exploitability),
+        "value of the profile to the first player": number(found.value),
     }
     if missing:
         rows["information sets not in the file (taken as even)"] = f"{missing:,}"
@@ -250,6 +303,8 @@ def strategy(
 
     loaded = loading.load(game)
     profile = read_strategy(strategy, loaded)
+    if picture is not None:
+        drawing.check_picture(picture)
     with ProgressBar(f"walking {loaded.name}", "histories") as bar:
         every = drawing.situations(profile, bar)
     if picture is not None:
@@ -259,6 +314,7 @@ def strategy(
         "infosets": [
             {
                 "player": p.player, "infoset": f"{p.infoset:016x}", "history": list(p.history), "sees": p.render(p.player),
+                "actions": {str(a): name for a, name in p.action_names.items()},
                 "probabilities": {str(a): q for a, q in profile[p].items()},
             }
             for p in drawing.first_positions(every, rows)

@@ -59,8 +59,13 @@ JIT_DISABLED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 
 KERNEL_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt": False}
 PIECE_OPTIONS: dict[str, Any] = {"error_model": "numpy", "forceinline": True, "_nrt": False}
-ALLOCATION_ERROR = "Only accept returning of array passed into the function"
-"""What the compiler says of an allocation when reference counting is off."""
+HINTS = {
+    "Only accept returning of array passed|NRT required": "it makes a new array, list, dictionary or string, which rules may not",
+    "Unknown attribute '(\\w+)' of type Record": "the state has no field {0!r}",
+    "Unknown attribute '(\\w+)' of type": "there is no parameter, method or number called {0!r}",
+    "Untyped global name '(\\w+)'": "it uses {0!r}, which is not a number, an array or a function marked @unseen.piece",
+}
+"""What the compiler says, and what it means here."""
 CACHE_FILES_PER_KERNEL = 64
 SLOW_COMPILE_SECONDS = 1.0
 LIBRARIES = ("numpy", "numba", "math")
@@ -80,7 +85,7 @@ def kernel(function: F) -> F:
     def call(*args: Any) -> Any:
         try:
             return dispatcher(*args)
-        except (NumbaError, RuntimeError, AttributeError) as error:  # the last two: Numba's own, for unusual types
+        except Exception as error:  # not only NumbaError: a misspelt field of a record, for one, is a KeyError
             for arg in args:
                 if isinstance(arg, Compiled) and (explained := explain(arg, error)) is not None:
                     raise explained from error
@@ -401,14 +406,23 @@ def explain(obj: Compiled, error: Exception) -> RuleError | None:
             continue
         try:
             njit(**PIECE_OPTIONS)(method).compile((numba_type(type(obj)), *map(numba.typeof, arguments)))
-        except (NumbaError, RuntimeError, AttributeError) as found:
-            where, line = _fault_line(str(found), method)
+        except Exception as found:
             text = _strip_colour(str(found)).strip()
-            why = "it makes a new array, which rules may not" if ALLOCATION_ERROR in text else "Numba cannot compile it"
-            return RuleError(f"{type(obj).__name__}.{where}, line {line}: {why}.\n{text}")
+            where, line = _fault_line(text, method)
+            return RuleError(f"{type(obj).__name__}.{where}, line {line}: {_in_plain_words(found, text)}.\n{text}")
     if not isinstance(error, NumbaError):
         return None  # the rules compile: it was raised by running them
     return RuleError(f"{type(obj).__name__}: Numba cannot compile a kernel for this class.\n{_strip_colour(str(error)).strip()}")
+
+
+def _in_plain_words(error: Exception, text: str) -> str:
+    """What the compiler's complaint means, if it is a common one."""
+    if isinstance(error, KeyError):
+        return f"the state has no field {error}"
+    for pattern, meaning in HINTS.items():
+        if found := re.search(pattern, text):
+            return meaning.format(*found.groups())
+    return "Numba cannot compile it"
 
 
 def _fault_line(message: str, method: Callable[..., Any]) -> tuple[str, int]:

@@ -97,10 +97,11 @@ def strategy_table(strategy: Strategy, every: list[Situation], rows: int) -> Tab
     table = Table("player", "sees", "chooses", title=Text(strategy.game.spec))
     for position in first_positions(every, rows):
         names = position.action_names
-        chances = "  ".join(f"{names[a]} {p:.3f}" for a, p in strategy[position].items())
+        chances = "  ".join(f"{names[a]} {p:.3f}".replace(" ", "\u00a0") for a, p in strategy[position].items())
         table.add_row(str(position.player + 1), Text(position.render(position.player)), Text(chances))
-    if table.row_count == rows:
-        table.caption = f"the first {rows} information sets"
+    total = sum(len(situation.positions) for situation in every)
+    if table.row_count < total:
+        table.caption = f"the first {rows} of {total:,} information sets"
     return table
 
 
@@ -152,9 +153,14 @@ def _draw_panel(axis: Axes, strategy: Strategy, situation: Situation, colour: Ma
     axis.spines[["top", "right"]].set_visible(False)
 
 
+def check_picture(path: Path) -> None:
+    """Raise if a picture cannot be written to `path`, before any work is done for it."""
+    if path.is_dir() or path.suffix not in (".png", ".svg", ".pdf") or not path.parent.is_dir():
+        raise UnseenError(f"cannot write the picture {path}: name a file that ends in .png, .svg or .pdf in a folder that exists.")
+
+
 def _save(figure: Figure, path: Path) -> None:
-    if path.is_dir() or not path.suffix:
-        raise UnseenError(f"cannot write the picture {path}: name a file that ends in .png, .svg or .pdf.")
+    check_picture(path)
     try:
         figure.savefig(path, dpi=120)
     except (OSError, ValueError) as error:

@@ -132,6 +132,9 @@ class Playouts:
 
 def playouts(game: Game, games: int, seed: int = 0) -> Playouts:
     """Play `games` games with uniformly random players."""
+    from unseen.position import try_out  # positions need this module's keys
+
+    try_out(game)
     totals, rng, states, arrays = np.zeros(4), random_state(seed), game.new_states(1), scratch(game)
     for done in range(0, games, GAMES_PER_CALL):  # so that Ctrl-C is noticed in between
         if not play_randomly(game, states, *arrays, min(GAMES_PER_CALL, games - done), game.max_length, rng, totals):

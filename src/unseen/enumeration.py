@@ -21,14 +21,14 @@ from unseen.engine import own_part, scratch, step
 from unseen.errors import GameFault
 from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game
 from unseen.infosets import Recall, Sets, extended, grown, has_room, infoset_at, new_recall, new_sets, next_node, trimmed
-from unseen.position import history_text
+from unseen.position import history_text, try_out
 
 Progress = Callable[[int], None]
 """Called with the number of histories visited so far."""
 
 COUNT, STORE, STREAM, EXAMPLES = 0, 1, 2, 3
 HISTORIES, TERMINALS, LONGEST, DEPTH, STORED = range(5)
-DONE, PAUSED, NO_ROOM, TOO_LONG, BAD_COUNT, OTHER_ACTIONS, BAD_CHANCE, BAD_PLAYER, BAD_TOKEN, BAD_UTILITY = range(10)
+DONE, PAUSED, NO_ROOM, TOO_LONG, BAD_COUNT, OTHER_ACTIONS, BAD_CHANCE, BAD_PLAYER, BAD_TOKEN, BAD_UTILITY, BAD_ACTION = range(11)
 FAULTS = {
     TOO_LONG: "the game goes on past max_length",
     BAD_COUNT: "actions() offers none, or more than num_actions or num_outcomes allow",
@@ -36,7 +36,8 @@ FAULTS = {
     BAD_CHANCE: "the probabilities of chance do not sum to one",
     BAD_PLAYER: "player() is not 0, 1, CHANCE or TERMINAL",
     BAD_TOKEN: f"apply() tells a token that is not from 0 to {MAX_TOKEN}",
-    BAD_UTILITY: "the utility is not a finite number",
+    BAD_UTILITY: "the utilities are not finite numbers that sum to zero",
+    BAD_ACTION: "actions() offers actions that are not ascending, or not below num_actions or num_outcomes",
 }
 NOT_STARTED = -2
 HISTORIES_PER_CALL = 2_000_000
@@ -95,7 +96,11 @@ def arrive(game, stack, depth, recall, sets, out):
     n = game.actions(s, out)
     if n <= 0 or n > len(out):
         return BAD_COUNT
+    least = 0
     for k in range(n):
+        if out[k] < least or out[k] >= len(out):
+            return BAD_ACTION
+        least = out[k] + 1
         stack.actions[depth, k] = out[k]
     stack.n_actions[depth] = n
     stack.next[depth] = 0
@@ -128,6 +133,8 @@ def settle(game, s, stack, depth, sink, counters):
     if not np.isfinite(payoff):
         return BAD_UTILITY
     if sink.mode == STORE:
+        if not abs(game.utility(s, 0) + game.utility(s, 1)) < 1e-9:
+            return BAD_UTILITY
         k = counters[STORED]
         sink.row[k] = row
         sink.column[k] = column
@@ -308,6 +315,7 @@ class Walker:
     """The Python side of `walk`: makes room, reports progress, names faults."""
 
     def __init__(self, game: Game, recall: Recall, sets: Sets, sink: Sink) -> None:
+        try_out(game)
         self.game, self.recall, self.sets, self.sink = game, recall, sets, sink
         self.stack = new_stack(game)
         self.counters = np.zeros(5, np.int64)

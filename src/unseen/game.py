@@ -290,7 +290,7 @@ def _checked_fields(owner: str, dtype: Any) -> np.dtype[Any]:
         kind = dtype[name].base.kind
         if is_taken or kind not in "iufb" or (kind == "b" and dtype[name].shape):
             reason = "states have an attribute of that name" if is_taken else "it must hold numbers (for yes or no use i1)"
-            raise UnseenError(f"{owner}: state field {name!r} cannot be used: {reason}.")
+            raise UnseenError(f"{owner}: state field {name!r} cannot be used: {reason}; choose another{' name' * is_taken}.")
     return dtype
 
 

@@ -7,7 +7,6 @@ import difflib
 import hashlib
 import importlib
 import importlib.util
-import random
 import re
 import sys
 from pathlib import Path
@@ -17,28 +16,21 @@ from typing import Any
 from unseen.errors import RuleError, UnseenError
 from unseen.game import Game
 from unseen.games import REGISTRY
-from unseen.position import random_walk
-
-TRIAL_GAMES = 10
-_TRIAL_RANDOM = random.Random(0)
 
 
-def load(spec: str | Game, try_out: bool = True) -> Game:
-    """The game that a string names. A `Game` is returned as it is.
-
-    A game from a user's own file is tried out: a few games are played in plain Python, where a wrong index is an exception with
-    a history and not a crash.
-    """
+def load(spec: str | Game | type[Game]) -> Game:
+    """The game that a string names. A game is returned as it is; a class of games is made with its defaults."""
     if isinstance(spec, Game):
         return spec
+    if isinstance(spec, type) and issubclass(spec, Game):
+        return spec()
+    if not isinstance(spec, str):
+        raise UnseenError(f"game is {spec!r}, but must be a name, a game or a class of games.")
     name, parameters = parse(spec)
     cls = _class_in_file(name) if ".py:" in name or name.endswith(".py") else _registered_class(name)
     game = cls(**parameters)
     if ".py:" in name:
         game.origin = name
-        for _ in range(TRIAL_GAMES if try_out else 0):
-            for _position in random_walk(game, _TRIAL_RANDOM):
-                pass
     return game
 
 

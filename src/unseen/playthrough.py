@@ -9,6 +9,7 @@ from unseen.game import PUBLIC, Game
 from unseen.position import Position, random_walk
 
 MAX_LISTED = 20
+LEGEND = "told: own action + 1 / public token / private token, step by step; 0 is nothing"
 VIEWERS = ((0, "player 1"), (1, "player 2"), (PUBLIC, "public"))
 
 
@@ -44,7 +45,7 @@ def _describe(position: Position) -> dict[str, Any]:
 
 def as_text(log: dict[str, Any]) -> str:
     """A playthrough as lines of text."""
-    lines = [f"game: {log['game']}", f"seed: {log['seed']}"]
+    lines = [f"game: {log['game']}", f"seed: {log['seed']}", LEGEND]
     for step in log["steps"]:
         lines += ["", f"history: {' '.join(map(str, step['history'])) or '(start)'}", f"to move: {_mover(step['player'])}"]
         if "infoset" in step:

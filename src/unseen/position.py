@@ -7,8 +7,12 @@ is reported with the history at which it was raised.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import random
+import traceback
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from math import isfinite
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
@@ -16,9 +20,11 @@ import numpy as np
 from unseen import engine
 from unseen.compiling import as_python
 from unseen.errors import GameFault, UnseenError
-from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game
+from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, cut
 
 FINGERPRINT_PLAYOUTS = 100
+TRIAL_GAMES = 10
+_TRIED: set[Game] = set()
 
 
 class Percept(NamedTuple):
@@ -37,6 +43,8 @@ class Position:
     """
 
     def __init__(self, game: Game, history: Iterable[int] = ()) -> None:
+        if not isinstance(game, Game):
+            raise UnseenError(f"game is {game!r}, but must be a game, such as unseen.load(name) or YourClass().")
         self.game = game
         self.history: tuple[int, ...] = ()
         self.state = game.new_state()
@@ -77,7 +85,10 @@ class Position:
         """The payoffs of both players at the end of the game."""
         if not self.is_terminal:
             raise UnseenError(f"{self}: the game is not over, so it has no payoffs yet.")
-        return float(self._call("utility", self.state, 0)), float(self._call("utility", self.state, 1))
+        payoffs = [self._call("utility", self.state, who) for who in (0, 1)]
+        if not all(isinstance(u, (int, float, np.number)) and isfinite(u) for u in payoffs) or abs(sum(payoffs)) > 1e-9:
+            self._fault(f"utility gives the payoffs {payoffs}, which must be finite numbers that sum to zero")
+        return float(payoffs[0]), float(payoffs[1])
 
     def seen(self, who: int) -> tuple[Percept, ...]:
         """The action-observation history of player 0, player 1 or PUBLIC."""
@@ -103,14 +114,14 @@ class Position:
         if action not in self.actions:
             legal = ", ".join(map(str, self.actions)) or "none, the game is over"
             raise UnseenError(f"{self}: action {action!r} is not legal; the legal actions are: {legal}.")
-        tell = np.zeros(3, np.int64)
+        tell = np.zeros(3, object)  # so that a token that is not a whole number stays what it is
         mover = self.player
         self._call("apply", self.state, int(action), tell)
         self.history += (int(action),)
         self._actions = None
-        told = [int(token) for token in tell]
-        if not all(0 <= token <= MAX_TOKEN for token in told):
-            self._fault(f"apply told {told}, but tokens must be from 0 to {MAX_TOKEN}")
+        told = list(tell)
+        if not all(is_token(token) for token in told):
+            self._fault(f"apply told {told}, but tokens must be whole numbers from 0 to {MAX_TOKEN}")
         for viewer in (0, 1, PUBLIC):
             percept = percept_of(viewer, mover, int(action), told)
             if any(percept):
@@ -149,7 +160,7 @@ class Position:
         return "seen: " + (" ".join("/".join(map(str, p)) for p in self._seen[who]) or "nothing")
 
     def __str__(self) -> str:
-        return f"{self.game.spec}: {' '.join(map(str, self.history))}".rstrip()
+        return f"{self.game.spec}: {' '.join(map(str, self.history))}" if self.history else self.game.spec
 
     def __repr__(self) -> str:
         return f"<Position {self}>"
@@ -176,7 +187,7 @@ class Position:
         except UnseenError:
             raise
         except Exception as error:
-            self._fault(f"{rule} raised {type(error).__name__}: {error}", error)
+            self._fault(rule_exception(self.game, rule, error), error)
 
     def _fault(self, what: str, cause: Exception | None = None) -> NoReturn:
         where = history_text(self.game, self.history)
@@ -193,7 +204,11 @@ class Position:
         n = self._call("actions", self.state, out)
         if not is_whole(n) or not 1 <= n <= len(out):
             self._fault(f"actions returned {n!r}, but must offer from 1 to {len(out)} actions")
-        return [int(a) for a in out[:n]]
+        actions: list[int] = out[:n].tolist()
+        bound = self.game.num_outcomes if self.is_chance else self.game.num_actions
+        if not (actions[0] >= 0 and actions[-1] < bound and all(a < b for a, b in pairwise(actions))):
+            self._fault(f"actions offers {actions}, which must be ascending and from 0 to {bound - 1}")
+        return actions
 
 
 def is_whole(value: object) -> bool:
@@ -201,9 +216,24 @@ def is_whole(value: object) -> bool:
     return isinstance(value, (int, np.integer))
 
 
+def is_token(value: object) -> bool:
+    """Whether a value can be told to a player."""
+    return isinstance(value, (int, np.integer)) and 0 <= int(value) <= MAX_TOKEN
+
+
+def rule_exception(game: Game, rule: str, error: Exception) -> str:
+    """What to say of an exception that a rule raised: where in the file, and what may be behind it."""
+    lines = [n for frame, n in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == inspect.getfile(type(game))]
+    where = f" in line {lines[-1]}" if lines else ""
+    hint = ""
+    if rule == "actions" and isinstance(error, IndexError):
+        hint = f" (out has room for {game.width} actions: the larger of num_actions and num_outcomes)"
+    return f"{rule} raised {type(error).__name__}{where}: {error}{hint}"
+
+
 def percept_of(viewer: int, mover: int, action: int, told: Sequence[int]) -> Percept:
     """What `viewer` perceives when `mover` plays `action` and the game tells `told` (by player, and PUBLIC)."""
-    return Percept(action + 1 if viewer == mover else 0, told[PUBLIC], told[viewer] if viewer != PUBLIC else 0)
+    return Percept(action + 1 if viewer == mover else 0, int(told[PUBLIC]), int(told[viewer]) if viewer != PUBLIC else 0)
 
 
 def history_key(viewer: int, percepts: Iterable[Percept]) -> int:
@@ -240,6 +270,27 @@ def random_walk(game: Game, rng: random.Random) -> Iterator[Position]:
         actions = position.actions
         position.apply(actions[int(rng.random() * len(actions))])
         yield position
+
+
+def try_out(game: Game) -> None:
+    """Play a few games in plain Python before compiled code takes a game.
+
+    There a wrong index is an exception with a history; in machine code it is a crash or nonsense. Done once for each game; those of
+    the library are known to be sound.
+    """
+    if game in _TRIED or type(game).__module__.startswith("unseen.games."):
+        return
+    rng = random.Random(0)
+    for _ in range(TRIAL_GAMES):
+        for position in random_walk(game, rng):
+            for name, value in position.state.values().items():
+                kind = game.state[name].base
+                if kind.kind in "iu" and not np.array_equal(cut(value, kind), value):
+                    position._fault(f"apply sets field {name!r} to {value}, which does not fit its type {kind}")
+            if position.is_chance and abs(sum(position.chance_probabilities) - 1.0) > 1e-9:
+                position._fault(f"chance gives probabilities that sum to {sum(position.chance_probabilities)}, not to 1")
+        _ = position.utilities
+    _TRIED.add(game)
 
 
 def fingerprint(game: Game) -> str:

@@ -72,8 +72,11 @@ class Strategy:
         weights = np.zeros(len(found.sets.actions))
         for j, history in enumerate(histories):
             position = Position(game, history)
-            chosen = dict(choose(position))
-            actions = position.actions
+            chosen, actions = choose(position), position.actions
+            if not isinstance(chosen, Mapping):
+                raise UnseenError(
+                    f"the function returned {chosen!r}, but must return weights by action, such as {{0: 0.5, 1: 0.5}}."
+                )
             total = sum(chosen.values())
             if not set(chosen) <= set(actions) or not total > 0.0 or min(chosen.values()) < 0.0:
                 where = history_text(game, history)

@@ -99,7 +99,7 @@ def _matching_game(path: Path, header: dict[str, Any], game: Game | None) -> Gam
     if game is None:
         if header["game"] not in REGISTRY:
             raise StrategyFileError(
-                f"strategy file {path}: it is for {spec}, which is not a game of the library; say which game it is for."
+                f"strategy file {path}: it is for {spec}, not a game of the library; say which: Strategy.load(path, game)."
             )
         game = load(spec)
     if (header["game"], header["parameters"]) != (game.name, game.settings):

@@ -22,7 +22,7 @@ from unseen.engine import step
 from unseen.errors import GameFault, RuleError
 from unseen.game import CHANCE, MAX_TOKEN, TERMINAL, Game, PlainState, cut
 from unseen.loading import load
-from unseen.position import history_text, is_whole, percept_of
+from unseen.position import history_text, is_token, is_whole, percept_of, rule_exception
 
 DEFAULT_HISTORIES = 10_000
 DEFAULT_PLAYOUTS = 200
@@ -45,7 +45,7 @@ class Fault:
     """More lines, for example the compiler's."""
 
     def __str__(self) -> str:
-        return f"{self.message}, at history {self.where}."
+        return f"{self.message}." if self.check == "compile" else f"{self.message}, at history {self.where}."
 
 
 @dataclass
@@ -144,7 +144,7 @@ class _Inspector:
         try:
             return getattr(self.game, rule)(*args)
         except Exception as error:
-            self.fault(f"{rule} raises", f"{rule}() raised {type(error).__name__}: {error}", history)
+            self.fault(f"{rule} raises", rule_exception(self.game, rule, error).replace(rule, f"{rule}()", 1), history)
             raise _Broken from error
 
     def number(self, history: tuple[int, ...], rule: str, *args: Any, whole: bool = False) -> Any:
@@ -287,8 +287,8 @@ class _Inspector:
         """All that the player to move is shown must be the same at histories that it cannot tell apart."""
         names = [str(self.twice(node, "describe_action", a, call=self.call)) for a in actions]
         shown = {
-            "actions": actions,
-            "action names": names,
+            "list of actions": actions,
+            "naming of actions": names,
             "rendering": self.twice(node, "render", player, call=self.call),
         }
         earlier, before = self.infosets.setdefault((player, node.seen[player]), (node.history, shown))
@@ -297,7 +297,7 @@ class _Inspector:
                 where = history_text(self.game, earlier)
                 self.fault(
                     f"infoset {what}",
-                    f"player {player} has seen the same as at {where}, but the {what} differ: "
+                    f"player {player} has seen the same as at {where}, but the {what} is different: "
                     f"{before[what]!r} there, {value!r} here",
                     node.history,
                 )
@@ -306,14 +306,15 @@ class _Inspector:
         history = (*node.history, a)
         results = []
         for _ in range(2):
-            state, tell = node.state.copy(), np.zeros(3, np.int64)
+            state, tell = node.state.copy(), np.zeros(3, object)
             self.call(history, "apply", state, a, tell)
             results.append((state, tell.tolist()))
         (state, told), (state_again, told_again) = results
         if state.values() != state_again.values() or told != told_again:
             self.fault("apply not deterministic", "apply() does not do the same twice", history)
-        if not all(0 <= token <= MAX_TOKEN for token in told):
-            self.fault("token", f"apply() tells {told}; tokens must be from 0 to {MAX_TOKEN}", history)
+        if not all(is_token(token) for token in told):
+            self.fault("token", f"apply() tells {told}; tokens must be whole numbers from 0 to {MAX_TOKEN}", history)
+            raise _Broken
         if self.game.simultaneous and node.player == 0 and any(told):
             message = "the game is marked simultaneous, but something is told between the two halves of a joint move"
             self.fault("simultaneous tokens", message, history)

@@ -18,6 +18,7 @@ from unseen.errors import UnseenError
 from unseen.exact.payoffs import StoredPayoffs
 from unseen.exact.sequence_form import Exploitability, SequenceForm
 from unseen.exact.treeplex import Floats, Treeplex
+from unseen.game import Game
 from unseen.strategy import Strategy
 
 
@@ -36,8 +37,9 @@ class Equilibrium:
         return self.evaluation.exploitability
 
 
-def solve_exactly(form: SequenceForm) -> Equilibrium:
-    """The value of the game and an equilibrium, by one linear program."""
+def solve_exactly(game: SequenceForm | Game | str) -> Equilibrium:
+    """The value of a game and an equilibrium, by one linear program. Takes the game or, to save building it again, its form."""
+    form = game if isinstance(game, SequenceForm) else SequenceForm(game)
     if not isinstance(form.payoffs, StoredPayoffs):
         raise UnseenError(f"{form.game.spec}: the linear program needs stored payoffs; build SequenceForm without streamed=True.")
     plan0, plan1 = _solve(form.payoffs.matrix, *form.players)

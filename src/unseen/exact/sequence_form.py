@@ -86,6 +86,8 @@ class SequenceForm:
 
     def behaviours(self, strategy: Strategy) -> tuple[Floats, Floats, int]:
         """A strategy as one behaviour for each player, and how many information sets it left out (they choose evenly)."""
+        if not isinstance(strategy, Strategy):
+            raise UnseenError(f"strategy is {strategy!r}, but must be a Strategy, such as form.uniform() or Strategy.load(path).")
         strategy.check_game(self.game)
         found, missing = [], 0
         for tree in self.players:
@@ -112,6 +114,8 @@ class SequenceForm:
 
     def best_response(self, player: int, strategy: Strategy) -> tuple[float, Strategy]:
         """The most `player` can get against the other's part of `strategy`, and the profile in which it does so."""
+        if player not in (0, 1):
+            raise UnseenError(f"player is {player!r}, but must be 0 or 1.")
         behaviours = list(self.behaviours(strategy)[:2])
         plan = self.players[1 - player].plan(behaviours[1 - player])
         value, behaviours[player] = self.players[player].best_response(self.payoffs.against(player, plan))
