@@ -13,7 +13,7 @@ import unseen
 from unseen.testing import find_faults
 
 GAMES = (
-    "matching_pennies", "biased_rps", "coordination", "kuhn_poker", "leduc_poker", "liars_dice",
+    "biased_rps", "coordination", "kuhn_poker", "leduc_poker", "liars_dice",
     f"{Path(__file__).with_name('smuggler.py')}:Smuggler",
 )  # fmt: skip
 OUT = Path("demo")
