@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MAX_INFOSETS = 5000
 MAX_TICKS = 8
 FEW_COLOURS = 10
+UNREACHED = 0.2
 
 
 @dataclass
@@ -73,7 +74,19 @@ def situations(strategy: Strategy, progress: Progress | None = None) -> list[Sit
         situation.is_reached = situation.is_reached or _comes_here(strategy, position)
     for situation in found.values():
         situation.positions.sort(key=lambda p: [percept.private for percept in p.seen(p.player)])
-    return sorted(found.values(), key=lambda situation: not situation.is_reached)
+    return sorted(_together(list(found.values())), key=lambda situation: not situation.is_reached)
+
+
+def _together(every: list[Situation]) -> list[Situation]:
+    """Situations of a single information set, put together if the player has the same actions in them."""
+    merged: dict[object, Situation] = {}
+    for number, situation in enumerate(every):
+        first = situation.positions[0]
+        key = (first.player, *first.action_names.items()) if len(situation.positions) == 1 else number
+        into = merged.setdefault(key, Situation(situation.player))
+        into.positions += situation.positions
+        into.is_reached = into.is_reached or situation.is_reached
+    return list(merged.values())
 
 
 def _comes_here(strategy: Strategy, position: Position) -> bool:
@@ -106,7 +119,10 @@ def strategy_table(strategy: Strategy, every: list[Situation], rows: int) -> Tab
 
 
 def draw_strategy(strategy: Strategy, every: list[Situation], path: Path, panels: int) -> None:
-    """Draw the strategy in up to `panels` of the situations `every` as stacked bars and save the picture."""
+    """Draw the strategy in up to `panels` of the situations `every` as stacked bars and save the picture.
+
+    Bars are pale where the strategy itself never comes, so that what it would do there does not matter to its value.
+    """
     import matplotlib
 
     matplotlib.use("Agg")
@@ -141,9 +157,12 @@ def _draw_panel(axis: Axes, strategy: Strategy, situation: Situation, colour: Ma
     bottom = np.zeros(n)
     names = situation.positions[0].action_names
     chosen = [strategy[position] for position in situation.positions]
+    fading = [1.0 if _comes_here(strategy, position) else UNREACHED for position in situation.positions]
     for action, name in names.items():
         height = np.array([c.get(action, 0.0) for c in chosen])
-        axis.bar(range(n), height, 0.9 if n <= 40 else 1.0, bottom=bottom, color=colour[name], label=name)
+        faded = [(*colour[name][:3], alpha) for alpha in fading]
+        axis.bar(range(n), height, 0.9 if n <= 40 else 1.0, bottom=bottom, color=faded)
+        axis.bar(0, 0, color=colour[name], label=name)  # for the legend, never faded
         bottom += height
     ticks = range(n) if n <= 13 else np.linspace(0, n - 1, MAX_TICKS).astype(int)
     axis.set_xticks(list(ticks), [labels[t] for t in ticks])
