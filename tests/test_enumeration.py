@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from helpers import TINY, all_positions
@@ -15,6 +19,31 @@ def test_colliding_keys_are_noticed():
     found.recall.key[found.sets.node[3]] = found.recall.key[found.sets.node[7]]
     with pytest.raises(GameFault, match="share a 64-bit key"):
         check_keys(found)
+
+
+WEAK = """
+import numpy as np
+import unseen.infosets as infosets
+from unseen import GameFault, enumerate_game, load
+from unseen.enumeration import Walker, new_sink, COUNT
+
+infosets.extend_key = lambda key, own, public, private: np.uint64(7)
+game = load("kuhn_poker")
+walker = Walker(game, infosets.new_recall(), infosets.new_sets(), new_sink(COUNT))
+walker.run()
+print(walker.sets.sizes[0])
+try:
+    enumerate_game(game)
+except GameFault as fault:
+    print(fault)
+"""
+
+
+def test_information_sets_are_exact_even_if_every_key_is_the_same():
+    env = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, "-c", WEAK], capture_output=True, text=True, env=env, check=False)
+    assert done.stdout.startswith("12\n"), done.stderr
+    assert "share a 64-bit key" in done.stdout
 
 
 @pytest.mark.parametrize("spec", TINY)
