@@ -14,8 +14,8 @@ Three things here are easy to get wrong:
   values of the globals, closures and class attributes that they use, and the same for every function that they call. The name
   of a cache file is a digest of the signature, which names such types, and of the kernel in the same way. Nothing is read from
   source files, so it does not matter which file was edited, or when. (Numba's own cache looks at the file of the kernel alone.)
-- *Two processes at once.* Numba numbers its cache files through a shared index, so that two processes that compile one kernel for
-  two games can swap their results. Files named by content cannot be mixed up, and need no index.
+- *Two processes at once.* Numba numbers its cache files through a shared index that is not locked, and here many games share a
+  kernel. Files named by content need no index and cannot be mixed up.
 - *Errors for people.* When a kernel fails to compile, the rules are compiled one by one to find the one at fault.
 """
 

@@ -99,6 +99,11 @@ def _comes_here(strategy: Strategy, position: Position) -> bool:
     return True
 
 
+def _sets(every: list[Situation]) -> int:
+    """How many information sets there are in all; MAX_INFOSETS if `situations` stopped there, so there may be more."""
+    return sum(len(situation.positions) for situation in every)
+
+
 def first_positions(every: list[Situation], rows: int) -> list[Position]:
     """One position in each of the first `rows` information sets, the first player's before the second's."""
     listed = (p for situation in every for p in situation.positions)
@@ -112,9 +117,10 @@ def strategy_table(strategy: Strategy, every: list[Situation], rows: int) -> Tab
         names = position.action_names
         chances = "  ".join(f"{names[a]} {p:.3f}".replace(" ", "\u00a0") for a, p in strategy[position].items())
         table.add_row(str(position.player + 1), Text(position.render(position.player)), Text(chances))
-    total = sum(len(situation.positions) for situation in every)
+    total = _sets(every)
     if table.row_count < total:
-        table.caption = f"the first {rows} of {total:,} information sets"
+        of_all = f" of {total:,}" if total < MAX_INFOSETS else ""
+        table.caption = f"the first {rows}{of_all} information sets"
     return table
 
 
@@ -146,7 +152,8 @@ def draw_strategy(strategy: Strategy, every: list[Situation], path: Path, panels
             else:
                 axes[y, x].axis("off")
     shown, total = sum(map(len, columns)), len(every)
-    figure.suptitle(strategy.game.spec + (f"   ({shown} of {total} situations)" if shown < total else ""))
+    of_all = f" of {total}" if _sets(every) < MAX_INFOSETS else ""
+    figure.suptitle(strategy.game.spec + (f"   (the first {shown}{of_all} situations)" if shown < total else ""))
     _save(figure, path)
     pyplot.close(figure)
 
