@@ -49,21 +49,31 @@ _NOT_PARAMETERS = ("num_actions", "num_outcomes", "max_length", "simultaneous", 
 
 
 class Parameter:
-    """A whole number (or yes/no) that a game is made with: its default, bounds and a word of help."""
+    """A whole number, yes or no, or one of several words that a game is made with: its default, bounds and a word of help.
 
-    def __init__(self, default: int | bool, minimum: int | None = None, maximum: int | None = None, help: str = "") -> None:
+    Rules see a word as its place among the `choices`.
+    """
+
+    def __init__(
+        self, default: int | bool | str, minimum: int | None = None, maximum: int | None = None, help: str = "",
+        choices: tuple[str, ...] = (),
+    ) -> None:  # fmt: skip
         self.default = default
         self.minimum = minimum
         self.maximum = maximum
         self.help = help
+        self.choices = choices
 
     @property
     def kind(self) -> type:
-        return type(self.default)
+        """The type that rules see."""
+        return int if self.choices else type(self.default)
 
     @property
     def allowed(self) -> str:
         """What the parameter may be, in words."""
+        if self.choices:
+            return "one of " + ", ".join(self.choices)
         if self.kind is bool:
             return "true or false"
         if self.minimum is None and self.maximum is None:
@@ -74,14 +84,17 @@ class Parameter:
             return f"a whole number, at most {self.maximum}"
         return f"a whole number from {self.minimum} to {self.maximum}"
 
-    def with_default(self, default: int | bool) -> Parameter:
+    def with_default(self, default: int | bool | str) -> Parameter:
         """The same parameter with another default."""
-        return Parameter(default, self.minimum, self.maximum, self.help)
+        return Parameter(default, self.minimum, self.maximum, self.help, self.choices)
 
     def read(self, owner: str, name: str, value: Any) -> int | bool:
-        """`value` as this parameter, or an error that says what is allowed."""
+        """`value` as rules see this parameter, or an error that says what is allowed."""
+        if self.choices and value in self.choices:
+            return self.choices.index(value)
         is_bool, is_whole = isinstance(value, (bool, np.bool_)), isinstance(value, (int, np.integer))
-        if (is_bool or (is_whole and value in (0, 1))) if self.kind is bool else (is_whole and not is_bool):
+        fits_kind = (is_bool or (is_whole and value in (0, 1))) if self.kind is bool else (is_whole and not is_bool)
+        if fits_kind and not self.choices:
             number = self.kind(value)
             least = -(2**63) if self.minimum is None else self.minimum
             most = 2**63 - 1 if self.maximum is None else self.maximum
@@ -89,10 +102,20 @@ class Parameter:
                 return number  # type: ignore[no-any-return]
         raise UnseenError(f"{owner}: parameter {name} is {value!r}, but must be {self.allowed}.")
 
+    def shown(self, value: int | bool) -> int | bool | str:
+        """A value that rules see, for people."""
+        return self.choices[value] if self.choices else value
 
-def parameter(default: int | bool, *, minimum: int | None = None, maximum: int | None = None, help: str = "") -> Any:
-    """Declare a parameter with bounds: `cards: int = parameter(3, minimum=2, maximum=500, help="cards in the deck")`."""
-    return Parameter(default, minimum, maximum, help)
+
+def parameter(
+    default: int | bool | str, *, minimum: int | None = None, maximum: int | None = None, help: str = "",
+    choices: tuple[str, ...] = (),
+) -> Any:  # fmt: skip
+    """Declare a parameter with bounds: `cards: int = parameter(3, minimum=2, maximum=500, help="cards in the deck")`.
+
+    Or with named values: `order: int = parameter("shuffled", choices=("sorted", "shuffled"))`; `self.order` is then 0 or 1.
+    """
+    return Parameter(default, minimum, maximum, help, choices)
 
 
 class PlainState:
@@ -171,7 +194,7 @@ class Game(Compiled):
         for name, value in list(vars(cls).items()):
             annotation = str(vars(cls).get("__annotations__", {}).get(name, ""))
             is_declared = annotation and "ClassVar" not in annotation and name not in _NOT_PARAMETERS
-            if name in inherited and isinstance(value, int) and type(value) is inherited[name].kind:
+            if name in inherited and type(value) is type(inherited[name].default):
                 cls.parameters[name] = inherited[name].with_default(value)
             elif isinstance(value, Parameter) or (is_declared and isinstance(value, int)):
                 if name not in inherited and hasattr(Game, name):
@@ -186,7 +209,7 @@ class Game(Compiled):
         if hasattr(cls, "state"):
             cls.plain_state = plain_state_class(cls.__name__, _checked_fields(cls.__name__, cls.state))
 
-    def __init__(self, **parameters: int) -> None:
+    def __init__(self, **parameters: int | str) -> None:
         known = type(self).parameters
         for name in parameters:
             if name not in known:
@@ -241,9 +264,9 @@ class Game(Compiled):
     # What every game can do ------------------------------------------------------------------------------------------------
 
     @property
-    def settings(self) -> dict[str, int]:
+    def settings(self) -> dict[str, int | bool | str]:
         """The parameters of this game by name."""
-        return {name: getattr(self, name) for name in type(self).parameters}
+        return {name: declared.shown(getattr(self, name)) for name, declared in type(self).parameters.items()}
 
     @property
     def spec(self) -> str:

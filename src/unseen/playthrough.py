@@ -52,7 +52,7 @@ def as_text(log: dict[str, Any]) -> str:
             lines.append(f"information set: {step['infoset']}")
         for name in step["sees"]:
             percepts = " ".join("/".join(map(str, p)) for p in step["seen"][name])
-            lines.append(f"{name} sees: {step['sees'][name]}")
+            lines.append(f"{name} sees:" + _block(step["sees"][name]))
             lines.append(f"{name} was told: {percepts or '-'}")
         if "actions" in step:
             rows = step["actions"]
@@ -60,6 +60,11 @@ def as_text(log: dict[str, Any]) -> str:
             lines.append("actions: " + ", ".join(map(_action, rows[:MAX_LISTED])) + more)
             lines.append(f"plays: {step['action']} {step['action_name']}")
     return "\n".join([*lines, "", f"utilities: {log['utilities'][0]:g} {log['utilities'][1]:g}"])
+
+
+def _block(text: str) -> str:
+    """A rendering after its heading: on the same line, or below it if it has several."""
+    return f" {text}" if "\n" not in text else "".join(f"\n    {line}" for line in text.splitlines())
 
 
 def _mover(player: int) -> str:

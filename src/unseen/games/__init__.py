@@ -3,12 +3,21 @@ used."""
 
 REGISTRY = {
     "biased_rps": "matrix_games:BiasedRPS",
+    "blotto": "blotto:Blotto",
     "coordination": "coordination:Coordination",
+    "goofspiel": "goofspiel:Goofspiel",
+    "ii_goofspiel": "goofspiel:IIGoofspiel",
     "kuhn_poker": "kuhn_poker:KuhnPoker",
+    "latent_ttt": "latent_ttt:LatentTTT",
     "leduc_poker": "leduc_poker:LeducPoker",
     "liars_dice": "liars_dice:LiarsDice",
     "matching_pennies": "matrix_games:MatchingPennies",
     "one_card_poker": "kuhn_poker:OneCardPoker",
+    "oshi_zumo": "oshi_zumo:OshiZumo",
+    "pd_goofspiel": "goofspiel:PDGoofspiel",
+    "phantom_ttt": "phantom_ttt:PhantomTTT",
+    "princess_and_monster": "princess_and_monster:PrincessAndMonster",
+    "wl_goofspiel": "goofspiel:WLGoofspiel",
     "xi": "xx_xi:XI",
     "xx": "xx_xi:XX",
 }

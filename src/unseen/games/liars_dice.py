@@ -1,19 +1,23 @@
-"""Liar's Dice, a single round.
+"""Liar's Dice, a single round or until someone has no dice left.
 
 Source: M. Lanctot, V. Lisý and M. Bowling, "Search in imperfect information games using online Monte Carlo counterfactual regret
-minimization" (2014), where it is LD(dice1, dice2). The single round is OpenSpiel's game.
+minimization" (2014), where LD(dice1, dice2) is played in rounds. The single round is OpenSpiel's game. LD(1, 1) is the same in both.
+The paper's 352 million information sets of LD(2, 2) are those of a single round: 21 hands times 2^24 sets of earlier bids is 352,321,536.
 """
 
 from __future__ import annotations
 
+from math import comb
 from typing import Any
 
 import numpy as np
 
 from unseen.game import CHANCE, PUBLIC, TERMINAL, Game, parameter
 
-MAX_FACES = 10
+MAX_DICE, MAX_FACES = 5, 10
 FACE_NAMES = "⚀⚁⚂⚃⚄⚅"
+CHOOSE = np.array([[comb(n, k) for k in range(MAX_DICE + 1)] for n in range(MAX_DICE + MAX_FACES)])
+HANDS = comb(MAX_DICE + MAX_FACES - 1, MAX_DICE)
 
 
 class LiarsDice(Game):
@@ -21,17 +25,23 @@ class LiarsDice(Game):
 
     Rules: Both players roll their dice in secret. In turn each bids a quantity and a face ("three fours"), which must raise
     the quantity, or keep it and raise the face; or calls the last bid. The highest face is wild and counts as any other. At the
-    call all dice are shown: if there are at least as many as were bid, the bidder wins, otherwise the caller.
+    call all dice are shown: if there are at least as many as were bid, the bidder wins, otherwise the caller. With `rounds=True`
+    that is only a round. A bidder who was caught loses as many dice as were missing (all of them at most); a caller who was wrong
+    loses one, a rule of ours where the paper has none. All dice that are left are rolled again and the loser of the round bids
+    first. The game ends when a player has no dice.
 
-    Players see: their own dice (not the order in which they fell) and every bid.
+    Players see: their own dice (not the order in which they fell), every bid, and all dice after a call.
 
     Payoffs: 1 to the winner, -1 to the loser.
     """
 
-    dice1: int = parameter(1, minimum=1, maximum=5, help="dice of the first player")
-    dice2: int = parameter(1, minimum=1, maximum=5, help="dice of the second player")
+    dice1: int = parameter(1, minimum=1, maximum=MAX_DICE, help="dice of the first player")
+    dice2: int = parameter(1, minimum=1, maximum=MAX_DICE, help="dice of the second player")
     faces: int = parameter(6, minimum=2, maximum=MAX_FACES, help="faces of a die, the highest of which is wild")
-    state = np.dtype([("count", "i1", (2, MAX_FACES)), ("rolled", "i1"), ("last", "i1"), ("turn", "i1"), ("over", "i1")])
+    rounds: bool = parameter(False, help="whether the loser of a round only loses dice, and the game goes on")
+    state = np.dtype(
+        [("dice", "i1", (2,)), ("count", "i1", (2, MAX_FACES)), ("rolled", "i1"), ("last", "i1"), ("turn", "i1"), ("winner", "i1")]
+    )
 
     @property
     def num_outcomes(self) -> int:  # type: ignore[override]
@@ -43,33 +53,41 @@ class LiarsDice(Game):
 
     @property
     def max_length(self) -> int:  # type: ignore[override]
-        return self.dice1 + self.dice2 + self.num_actions
+        dice = self.dice1 + self.dice2
+        longest_rounds = [n + n * self.faces + 1 for n in range(2, dice + 1)]  # all dice, all bids, a call that costs one die
+        return sum(longest_rounds) if self.rounds else longest_rounds[-1]
 
     def call(self):
         """The action that calls the last bid; smaller ones are bids: (quantity - 1) * faces + face, faces from 0."""
         return (self.dice1 + self.dice2) * self.faces
 
     def start(self, s):
+        s.dice[0] = self.dice1
+        s.dice[1] = self.dice2
+        s.winner = -1
+        self.new_round(s, 0)
+
+    def new_round(self, s, first):
         for who in range(2):
             for face in range(MAX_FACES):
                 s.count[who, face] = 0
         s.rolled = 0
         s.last = -1
-        s.turn = 0
-        s.over = 0
+        s.turn = first
 
     def player(self, s):
-        if s.over:
+        if s.winner >= 0:
             return TERMINAL
-        return CHANCE if s.rolled < self.dice1 + self.dice2 else s.turn
+        return CHANCE if s.rolled < s.dice[0] + s.dice[1] else s.turn
 
     def actions(self, s, out):
-        if s.rolled < self.dice1 + self.dice2:
+        dice = s.dice[0] + s.dice[1]
+        if s.rolled < dice:
             for face in range(self.faces):
                 out[face] = face
             return self.faces
         n = 0
-        for bid in range(s.last + 1, self.call()):
+        for bid in range(s.last + 1, dice * self.faces):
             out[n] = bid
             n += 1
         if s.last >= 0:
@@ -78,51 +96,67 @@ class LiarsDice(Game):
         return n
 
     def apply(self, s, a, tell):
-        if s.rolled < self.dice1 + self.dice2:
-            who = 0 if s.rolled < self.dice1 else 1
+        if s.rolled < s.dice[0] + s.dice[1]:
+            who = 0 if s.rolled < s.dice[0] else 1
             s.count[who, a] += 1
             s.rolled += 1
-            if s.rolled == self.dice1 or s.rolled == self.dice1 + self.dice2:
-                tell[who] = self.hand(s, who)
-            return
-        if a == self.call():
-            s.over = 1
+            if s.rolled == s.dice[0] or s.rolled == s.dice[0] + s.dice[1]:
+                tell[who] = 1 + self.hand(s, who)
+        elif a == self.call():
+            tell[PUBLIC] = 1 + a + self.hand(s, 0) * HANDS + self.hand(s, 1)
+            self.settle(s)
         else:
+            tell[PUBLIC] = 1 + a
             s.last = a
             s.turn = 1 - s.turn
-        tell[PUBLIC] = a + 1
 
     def hand(self, s, who):
-        """A number for the dice of `who` without their order."""
-        token = 0
-        for k in range(self.faces):
-            token = token * (max(self.dice1, self.dice2) + 1) + s.count[who, self.faces - 1 - k]
-        return token
+        """The place of the dice of `who`, without their order, among all hands with as many: a combinatorial number."""
+        number, k = 0, 0
+        for face in range(self.faces):
+            for _ in range(s.count[who, face]):
+                k += 1
+                number += CHOOSE[face + k - 1, k]
+        return number
 
-    def utility(self, s, who):
-        quantity, face = s.last // self.faces + 1, s.last % self.faces
+    def settle(self, s):
+        """Someone has called: find the loser, take its dice, and end the game or begin a new round."""
+        missing = s.last // self.faces + 1 - self.matching(s, s.last % self.faces)
+        loser = 1 - s.turn if missing > 0 else s.turn  # it is the caller's turn
+        if not self.rounds or s.dice[loser] <= max(missing, 1):
+            s.winner = 1 - loser
+        else:
+            s.dice[loser] -= max(missing, 1)
+            self.new_round(s, loser)
+
+    def matching(self, s, face):
+        """How many of all dice count as `face`."""
         wild = self.faces - 1
         have = 0
         for owner in range(2):
             have += s.count[owner, face]
             if face != wild:
                 have += s.count[owner, wild]
-        winner = 1 - s.turn if have >= quantity else s.turn  # it is the caller's turn
-        return 1.0 if winner == who else -1.0
+        return have
+
+    def utility(self, s, who):
+        return 1.0 if s.winner == who else -1.0
 
     def describe_action(self, s: Any, a: int) -> str:
         if self.player(s) == CHANCE:
             return f"roll {self.face_name(a)}"
-        return "call" if a == self.call() else f"{a // self.faces + 1}x{self.face_name(a % self.faces)}"
+        return "call" if a == self.call() else self.bid_name(a)
 
     def render(self, s: Any, who: int) -> str:
         hands = []
-        for owner, dice in enumerate((self.dice1, self.dice2)):
+        for owner, dice in enumerate(s.dice):
             faces = [self.face_name(f) for f in range(self.faces) for _ in range(s.count[owner, f])]
-            all_rolled = len(faces) == dice
-            hands.append(" ".join(faces) if owner == who and all_rolled else " ".join("?" * dice))
-        bid = "no bid yet" if s.last < 0 else f"bid {s.last // self.faces + 1}x{self.face_name(s.last % self.faces)}"
-        return f"dice {hands[0]} | {hands[1]}, {bid}"
+            is_seen = (owner == who and len(faces) == dice) or s.winner >= 0
+            hands.append(" ".join(faces) if is_seen else " ".join("?" * int(dice)))
+        return f"dice {hands[0]} | {hands[1]}, " + ("no bid yet" if s.last < 0 else f"bid {self.bid_name(s.last)}")
+
+    def bid_name(self, bid: int) -> str:
+        return f"{bid // self.faces + 1}x{self.face_name(bid % self.faces)}"
 
     def face_name(self, face: int) -> str:
         return "★" if face == self.faces - 1 else FACE_NAMES[face] if face < len(FACE_NAMES) else str(face + 1)

@@ -19,7 +19,7 @@ BIASED_RPS = np.array([[0.0, -25.0, 50.0], [25.0, 0.0, -5.0], [-50.0, 5.0, 0.0]]
 class MatrixGame(Game):
     """Both players choose at once; `payoff(a, b)` is what the first player gets."""
 
-    state = np.dtype([("moves", "i1"), ("choice", "i1", (2,))])
+    state = np.dtype([("moves", "i1"), ("choice", "i2", (2,))])
     max_length = 2
     simultaneous = True
     choices: tuple[str, ...] = ()
@@ -33,15 +33,19 @@ class MatrixGame(Game):
         return TERMINAL if s.moves == 2 else s.moves
 
     def actions(self, s, out):
-        for a in range(self.num_actions):
+        for a in range(self.options()):
             out[a] = a
-        return self.num_actions
+        return self.options()
 
     def apply(self, s, a, tell):
         s.choice[s.moves] = a
         s.moves += 1
         if s.moves == 2:
-            tell[PUBLIC] = 1 + s.choice[0] * self.num_actions + s.choice[1]
+            tell[PUBLIC] = 1 + s.choice[0] * self.options() + s.choice[1]
+
+    def options(self):
+        """How many actions there are."""
+        return self.num_actions
 
     def utility(self, s, who):
         u = self.payoff(s.choice[0], s.choice[1])
@@ -51,11 +55,14 @@ class MatrixGame(Game):
         raise NotImplementedError
 
     def describe_action(self, s: Any, a: int) -> str:
+        return self.choice_name(a)
+
+    def choice_name(self, a: int) -> str:
         return self.choices[a]
 
     def render(self, s: Any, who: int) -> str:
         shown = [s.moves == 2 or (owner == who and choice >= 0) for owner, choice in enumerate(s.choice)]
-        names = [self.choices[choice] if show else "?" for choice, show in zip(s.choice, shown, strict=True)]
+        names = [self.choice_name(choice) if show else "?" for choice, show in zip(s.choice, shown, strict=True)]
         return f"choices {names[0]} | {names[1]}"
 
 

@@ -1,0 +1,169 @@
+"""Goofspiel, the game of pure strategy, in the forms that the papers use.
+
+Sources: the game is M. Flood's (1930s). With hidden bids and prizes in ascending order it is the Goofspiel of M. Lanctot, K. Waugh,
+M. Zinkevich and M. Bowling, "Monte Carlo sampling for regret minimization in extensive games" (2009), and II-Goofspiel of M. Lanctot,
+V. Lisý and M. Bowling, "Search in imperfect information games using online Monte Carlo counterfactual regret minimization" (2014).
+With open bids it is WL-Goof and PD-Goof of M. Lanctot, V. Lisý and M. Winands, "Monte Carlo tree search in simultaneous move games
+with applications to Goofspiel" (2013). T. Anthony and others number the cards from 0 in "Learning from planning" (ExIt-OOS, 2018).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unseen.game import CHANCE, PUBLIC, TERMINAL, Game, parameter
+
+ASCENDING, DESCENDING, SHUFFLED = 0, 1, 2
+WIN_LOSS, POINT_DIFFERENCE = 0, 1
+FIRST, SECOND, TIE = 1, 2, 3
+NONE = -1
+
+
+class Goofspiel(Game):
+    """Bid your cards, each of them once, for the prizes that are turned up one by one.
+
+    Rules: Each player has the cards 1 to N. A third set of the same cards is the stack of prizes, in ascending, descending or
+    random order. For each prize both players choose a card at once; the higher card takes the prize, and if they are equal nobody
+    does. Both cards are then gone. The last round is played like the others, although each player has only one card left.
+
+    Players see: the prize, and after each round both cards; or, with `bids_seen=False`, only who won the round.
+
+    Payoffs: 1 to whoever has more points in the end, -1 to the other, 0 for a tie; or, with `payoff=point_difference`, the
+    difference of the points.
+    """
+
+    cards: int = parameter(4, minimum=1, maximum=13, help="cards of each player, and prizes")
+    order: Any = parameter("shuffled", choices=("ascending", "descending", "shuffled"), help="the order of the prizes")
+    bids_seen: bool = parameter(True, help="whether both cards are shown after a round, or only who won it")
+    payoff: Any = parameter("win_loss", choices=("win_loss", "point_difference"), help="what is paid in the end")
+    lowest: int = parameter(1, minimum=0, maximum=1, help="the number on the lowest card, and what the lowest prize is worth")
+    state = np.dtype([("hand", "i2", (2,)), ("prizes", "i2"), ("prize", "i1"), ("bid", "i1"), ("lead", "i1")])
+    simultaneous = True
+
+    @property
+    def num_actions(self) -> int:  # type: ignore[override]
+        return self.cards
+
+    @property
+    def num_outcomes(self) -> int:  # type: ignore[override]
+        return self.cards if self.order == SHUFFLED else 0
+
+    @property
+    def max_length(self) -> int:  # type: ignore[override]
+        return (3 if self.order == SHUFFLED else 2) * self.cards
+
+    def start(self, s):
+        full = (1 << self.cards) - 1  # a bit for each card
+        s.hand[0] = full
+        s.hand[1] = full
+        s.prizes = full  # those still in the stack
+        s.prize = NONE
+        s.bid = NONE  # the first player's, while the second chooses
+        s.lead = 0  # points of the first player less those of the second
+        if self.order != SHUFFLED:
+            self.turn_up(s, 0 if self.order == ASCENDING else self.cards - 1)
+
+    def turn_up(self, s, prize):
+        s.prize = prize
+        s.prizes &= ~(1 << prize)
+
+    def player(self, s):
+        if s.prize == NONE:
+            return CHANCE if s.prizes else TERMINAL
+        return 0 if s.bid == NONE else 1
+
+    def actions(self, s, out):
+        left = s.prizes if s.prize == NONE else s.hand[0] if s.bid == NONE else s.hand[1]
+        n = 0
+        for card in range(self.cards):
+            if left >> card & 1:
+                out[n] = card
+                n += 1
+        return n
+
+    def apply(self, s, a, tell):
+        if s.prize == NONE:
+            self.turn_up(s, a)
+            tell[PUBLIC] = a + 1
+        elif s.bid == NONE:
+            s.hand[0] &= ~(1 << a)
+            s.bid = a
+        else:
+            s.hand[1] &= ~(1 << a)
+            result = FIRST if s.bid > a else SECOND if s.bid < a else TIE
+            tell[PUBLIC] = 1 + s.bid * self.cards + a if self.bids_seen else result
+            if result != TIE:
+                worth = s.prize + self.lowest
+                s.lead += worth if result == FIRST else -worth
+            self.next_round(s)
+
+    def next_round(self, s):
+        last = s.prize
+        s.bid = NONE
+        s.prize = NONE
+        if self.order != SHUFFLED and s.prizes:
+            self.turn_up(s, last + 1 if self.order == ASCENDING else last - 1)
+
+    def utility(self, s, who):
+        lead = s.lead if who == 0 else -s.lead
+        if self.payoff == POINT_DIFFERENCE:
+            return float(lead)
+        return 1.0 if lead > 0 else -1.0 if lead < 0 else 0.0
+
+    def describe_action(self, s: Any, a: int) -> str:
+        return f"{'prize' if s.prize == NONE else 'bid'} {a + self.lowest}"
+
+    def render(self, s: Any, who: int) -> str:
+        held = [s.hand[0] | (1 << s.bid if s.bid != NONE and who != 0 else 0), s.hand[1]]  # a bid is a secret until both are made
+        hands = [self.card_names(hand) if self.bids_seen or owner == who else "?" for owner, hand in enumerate(held)]
+        prize = "-" if s.prize == NONE else s.prize + self.lowest
+        score = "level" if s.lead == 0 else f"{'first' if s.lead > 0 else 'second'} leads by {abs(s.lead)}"
+        return f"prize {prize}, then {self.card_names(s.prizes)}; hands {hands[0]} | {hands[1]}; {score}"
+
+    def card_names(self, mask: int) -> str:
+        return " ".join(str(card + self.lowest) for card in range(self.cards) if mask >> card & 1) or "-"
+
+
+class IIGoofspiel(Goofspiel):
+    """Goofspiel in which bids stay hidden: you learn only who won each prize.
+
+    Rules: As in `goofspiel`, with the prizes in ascending order.
+
+    Players see: after each round who won it, and no cards but their own.
+
+    Payoffs: 1 to whoever has more points in the end, -1 to the other, 0 for a tie.
+    """
+
+    name = "ii_goofspiel"
+    order = "ascending"
+    bids_seen = False
+
+
+class WLGoofspiel(Goofspiel):
+    """Goofspiel with open bids and shuffled prizes, for a win or a loss.
+
+    Rules: As in `goofspiel`, with the prizes in random order.
+
+    Players see: the prize, and after each round both cards.
+
+    Payoffs: 1 to whoever has more points in the end, -1 to the other, 0 for a tie. The paper on simultaneous-move search prints win
+    rates instead: 1, 0 and 1/2.
+    """
+
+    name = "wl_goofspiel"
+
+
+class PDGoofspiel(Goofspiel):
+    """Goofspiel with open bids and shuffled prizes, for the difference of the points.
+
+    Rules: As in `goofspiel`, with the prizes in random order.
+
+    Players see: the prize, and after each round both cards.
+
+    Payoffs: the difference of the points.
+    """
+
+    name = "pd_goofspiel"
+    payoff = "point_difference"

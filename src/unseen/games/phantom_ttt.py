@@ -1,0 +1,106 @@
+"""Phantom Tic-Tac-Toe: noughts and crosses without seeing the opponent's marks.
+
+Source: F. Wisser, "Evaluating the performance of Presumed Payoff Perfect Information Monte Carlo sampling against optimal strategies"
+(2016). The abrupt variant is OpenSpiel's.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unseen.compiling import piece
+from unseen.game import TERMINAL, Game, parameter
+
+SQUARES = 9
+FULL = (1 << SQUARES) - 1
+LINES = np.array([0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124])
+"""Rows, columns and diagonals, a bit for each square."""
+PLACED, TAKEN = 1, 2
+MARKS = "XO"
+
+
+@piece
+def has_line(marks):
+    """Whether a set of squares holds three in a row."""
+    for line in LINES:
+        if marks & line == line:
+            return True
+    return False
+
+
+def draw_board(xs: int, os: int, unknown: str = ".") -> str:
+    """A board of three lines; `unknown` stands where there is neither mark."""
+    squares = ["X" if xs >> k & 1 else "O" if os >> k & 1 else unknown for k in range(SQUARES)]
+    return "\n".join(" ".join(squares[row : row + 3]) for row in range(0, SQUARES, 3))
+
+
+def square_name(square: int) -> str:
+    return "abc"[square % 3] + "321"[square // 3]
+
+
+class PhantomTTT(Game):
+    """Tic-tac-toe in which you do not see your opponent's marks until you bump into one.
+
+    Rules: X moves first. A player tries a square that it does not know to be taken. If the square is free it gets the player's
+    mark and the turn passes. If the opponent's mark is there, the player is told so and tries another; with `abrupt=True` it
+    loses its turn instead. Three in a row win; a full board is a draw.
+
+    Players see: whether their own tries succeeded, and nothing of the opponent's, not even how often it tried.
+
+    Payoffs: 1 to the winner, -1 to the loser, 0 for a draw.
+    """
+
+    name = "phantom_ttt"
+    abrupt: bool = parameter(False, help="whether trying a taken square loses the turn")
+    state = np.dtype([("marks", "i2", (2,)), ("bumped", "i2", (2,)), ("turn", "i1"), ("winner", "i1")])
+    num_actions = SQUARES
+    max_length = 2 * SQUARES - 1  # nobody tries a square twice, and the last mark leaves nothing to try
+
+    def start(self, s):
+        for who in range(2):
+            s.marks[who] = 0
+            s.bumped[who] = 0  # the opponent's marks that it knows
+        s.turn = 0
+        s.winner = -1
+
+    def player(self, s):
+        return TERMINAL if s.winner >= 0 or (s.marks[0] | s.marks[1]) == FULL else s.turn
+
+    def actions(self, s, out):
+        known = s.marks[s.turn] | s.bumped[s.turn]
+        n = 0
+        for square in range(SQUARES):
+            if not known >> square & 1:
+                out[n] = square
+                n += 1
+        return n
+
+    def apply(self, s, a, tell):
+        me, other = s.turn, 1 - s.turn
+        if s.marks[other] >> a & 1:
+            s.bumped[me] |= 1 << a
+            tell[me] = TAKEN
+            if self.abrupt:
+                s.turn = other
+        else:
+            s.marks[me] |= 1 << a
+            tell[me] = PLACED
+            if has_line(s.marks[me]):
+                s.winner = me
+            s.turn = other
+
+    def utility(self, s, who):
+        if s.winner < 0:
+            return 0.0
+        return 1.0 if s.winner == who else -1.0
+
+    def describe_action(self, s: Any, a: int) -> str:
+        return f"{MARKS[s.turn]} {square_name(a)}"
+
+    def render(self, s: Any, who: int) -> str:
+        if who not in (0, 1):
+            return draw_board(0, 0, "?")
+        seen = [int(s.marks[who]), int(s.bumped[who])]
+        return draw_board(*(seen if who == 0 else seen[::-1]), "?")
