@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench docs clean
+.PHONY: demo test lint bench counts docs clean
 
 $(VENV)/.installed: pyproject.toml
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
@@ -31,6 +31,10 @@ lint: $(VENV)/.dev
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/foundation.py
+	$(BIN)/python benchmarks/games.py
+
+counts: $(VENV)/.dev
+	$(BIN)/python benchmarks/games.py --counts
 
 docs: $(VENV)/.docs
 	$(BIN)/python docs/make_pages.py

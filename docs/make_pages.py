@@ -62,8 +62,9 @@ def page(name: str, counts: dict[str, dict]) -> str:
     lines += ["", f"{simultaneous} There are {game.num_actions} different actions{outcomes}.", ""]
     lines += ["## A game", "", f"`unseen playthrough {name} --seed 1`", "", "```text"]
     lines += [*(TESTS / "playthroughs" / f"{name}.txt").read_text().rstrip().splitlines(), "```", ""]
-    source = (sys.modules[cls.__module__].__doc__ or "").strip().split("\n\n", 1)[-1]
-    lines += ["## Source", "", " ".join(source.split()), ""]
+    lines += ["## Source", ""]
+    for paragraph in (sys.modules[cls.__module__].__doc__ or "").strip().split("\n\n")[1:]:
+        lines += [paragraph if paragraph.startswith("|") else " ".join(paragraph.split()), ""]
     return "\n".join(lines)
 
 

@@ -15,9 +15,9 @@ from helpers import ROOT, run_cli
 from unseen import Game, RuleError, SequenceForm, enumerate_game, load, playouts, solve_exactly
 from unseen.compiling import as_python, kernel, numba_type, piece
 from unseen.engine import extend_key
-from unseen.enumeration import NOT_STARTED, walk
 from unseen.games.kuhn_poker import KuhnPoker
 from unseen.games.matrix_games import MatchingPennies
+from unseen.walk import walk
 
 GUESS = """
 import numpy as np
@@ -248,20 +248,18 @@ def test_parameters_and_class_constants_are_readable_in_kernels():
 
 
 def test_kernels_run_the_same_as_plain_python():
-    compiled, plain = (enumerate_game_with(function) for function in (walk, as_python(walk)))
-    assert compiled == plain
+    assert counted_with(walk) == counted_with(as_python(walk))
 
 
-def enumerate_game_with(function):
-    from unseen.enumeration import COUNT, DEPTH, new_sink, new_stack
+def counted_with(walk):
     from unseen.infosets import new_recall, new_sets
+    from unseen.walk import COUNT, DEPTH, NOT_STARTED, new_sink, new_stack
 
     game = load("kuhn_poker")
     recall, sets, counters = new_recall(), new_sets(), np.zeros(5, np.int64)
     counters[DEPTH] = NOT_STARTED
-    status = function(
-        game, new_stack(game), recall, sets, new_sink(COUNT), counters, np.zeros(8, np.int64), np.zeros(3, np.int64), 10**6
-    )
+    arrays = (new_stack(game), recall, sets, new_sink(COUNT), counters, np.zeros(8, np.int64), np.zeros(3, np.int64))
+    status = walk(game, *arrays, np.zeros(0, np.int64), -1, 10**6)
     return status, counters.tolist(), recall.key[: recall.size[0]].tolist(), sets.actions.tolist()
 
 

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from helpers import TINY, all_positions
 
-from unseen import GameFault, Position, enumerate_game, load
+from unseen import GameFault, Position, SequenceForm, UnseenError, enumerate_game, enumeration, load
 from unseen.enumeration import check_keys, example_histories
+from unseen.exact import payoffs
+from unseen.games.kuhn_poker import KuhnPoker
 
 
 def test_colliding_keys_are_noticed():
@@ -25,7 +27,8 @@ WEAK = """
 import numpy as np
 import unseen.infosets as infosets
 from unseen import GameFault, enumerate_game, load
-from unseen.enumeration import Walker, new_sink, COUNT
+from unseen.enumeration import Walker
+from unseen.walk import COUNT, new_sink
 
 infosets.extend_key = lambda key, own, public, private: np.uint64(7)
 game = load("kuhn_poker")
@@ -82,3 +85,76 @@ def test_progress_is_reported():
     enumerate_game(load("one_card_poker"), progress=seen.append)
     assert seen[-1] == 2_246_001
     assert len(seen) >= 2
+
+
+@pytest.fixture
+def split(monkeypatch):
+    """Let small games be walked in parts as if they were large."""
+    monkeypatch.setattr(enumeration, "HISTORIES_PER_CALL", 20)
+    monkeypatch.setattr(payoffs, "HISTORIES_PER_CALL", 20)
+    monkeypatch.setattr(enumeration, "PARTS_PER_WORKER", 3)
+
+
+SPLIT = ("kuhn_poker", "leduc_poker", "ii_goofspiel", "liars_dice(dice1=1, dice2=2, faces=2)", "wl_goofspiel(cards=3)",
+         "oshi_zumo(coins=4)", "princess_and_monster(rows=2, columns=2, horizon=6)")  # fmt: skip
+
+
+@pytest.mark.parametrize("spec", SPLIT)
+@pytest.mark.parametrize("workers", [2, 5])
+def test_walking_in_parts_gives_the_same_to_the_last_bit(split, spec, workers):
+    game = load(spec)
+    one, many = (enumerate_game(game, store=True, workers=n) for n in (1, workers))
+    assert (one.histories, one.terminals, one.longest) == (many.histories, many.terminals, many.longest)
+    nodes = one.recall.size[0]
+    for a, b in zip(one.recall, many.recall, strict=True):
+        if len(a) != len(one.recall.slots):
+            np.testing.assert_array_equal(a[:nodes], b[:nodes])
+    for a, b in zip((*one.sets, *one.sink[1:]), (*many.sets, *many.sink[1:]), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("spec", SPLIT)
+def test_streaming_in_parts_gives_the_same_numbers(split, spec):
+    stored, streamed = SequenceForm(spec), SequenceForm(spec, streamed=True)
+    assert streamed.payoffs.workers > 1 or (os.cpu_count() or 1) == 1
+    for strategy in (stored.uniform(), stored.random(3), stored.best_response(1, stored.random(4))[1]):
+        a, b = stored.evaluate(strategy), streamed.evaluate(strategy)
+        assert a.best_response == pytest.approx(b.best_response, abs=1e-12)
+        assert a.value == pytest.approx(b.value, abs=1e-12)
+
+
+def test_progress_of_parts_ends_with_the_number_of_histories(split):
+    seen = []
+    enumerate_game(load("leduc_poker"), progress=seen.append, workers=3)
+    assert seen[-1] == 9457
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_memory_is_bounded(split, workers):
+    game = load("liars_dice")
+    free = enumerate_game(game, workers=workers)
+    assert free.nbytes <= free.peak < 20_000_000
+    with pytest.raises(UnseenError, match=r"more than 0.001 GB of memory, the bound that was set; it was reached after [\d,]+ his"):
+        enumerate_game(game, workers=workers, memory=1_000_000)
+    assert enumerate_game(game, workers=workers, memory=free.peak).histories == free.histories
+
+
+class Inconsistent(KuhnPoker):
+    """The second player may not bet with a king if the first has a jack, which it does not know."""
+
+    def actions(self, s, out):
+        if s.dealt < 2:
+            n = 0
+            for card in range(3):
+                if card != s.card[0]:
+                    out[n] = card
+                    n += 1
+            return n
+        out[0] = 0
+        out[1] = 1
+        return 1 if s.moves == 1 and s.card[0] == 1 and s.card[1] == 2 else 2
+
+
+def test_a_fault_that_shows_only_between_parts_is_named(split, untried):
+    with pytest.raises(GameFault, match=r"offered other actions at an earlier history, at history \[1, 2, 0\]"):
+        enumerate_game(Inconsistent(), workers=2)

@@ -40,6 +40,7 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an e
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random choices.")]
 StrategyName = Annotated[str, typer.Option("--strategy", help="A strategy file, or 'uniform'.")]
 Streamed = Annotated[bool, typer.Option("--streamed", help="Walk the game for each answer instead of storing its payoffs.")]
+Memory = Annotated[float | None, typer.Option(min=0.001, help="Use at most so many gigabytes (otherwise 80% of the machine's).")]
 Picture = Annotated[Path | None, typer.Option(help="Draw the strategy into this file (.png, .svg or .pdf).")]
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -117,11 +118,15 @@ def per_player(values: Any, form: str = ",") -> str:
     return " + ".join(f"{value:{form}}" for value in values)
 
 
-def sequence_form(game: Game, streamed: bool = False) -> SequenceForm:
+def sequence_form(game: Game, memory: float | None, streamed: bool = False) -> SequenceForm:
     from unseen.exact.sequence_form import SequenceForm
 
     with ProgressBar(f"walking {game.name}", "histories") as bar:
-        return SequenceForm(game, streamed=streamed, progress=bar)
+        return SequenceForm(game, streamed=streamed, progress=bar, memory=in_bytes(memory))
+
+
+def in_bytes(gigabytes: float | None) -> int | None:
+    return None if gigabytes is None else int(gigabytes * 1e9)
 
 
 def read_strategy(name: str, game: Game) -> Strategy:
@@ -166,14 +171,14 @@ def games(as_json: AsJson = False, debug: Debug = False) -> None:
 
 
 @command
-def info(game: GameName, as_json: AsJson = False, debug: Debug = False) -> None:
+def info(game: GameName, memory: Memory = None, as_json: AsJson = False, debug: Debug = False) -> None:
     """Count the histories and information sets of a game."""
     from unseen.enumeration import enumerate_game
     from unseen.exact.treeplex import treeplex
 
     loaded = loading.load(game)
     with ProgressBar(f"walking {loaded.name}", "histories") as bar:
-        found = enumerate_game(loaded, progress=bar)
+        found = enumerate_game(loaded, progress=bar, memory=in_bytes(memory))
     result = {
         "game": loaded.spec,
         "histories": found.histories,
@@ -182,6 +187,7 @@ def info(game: GameName, as_json: AsJson = False, debug: Debug = False) -> None:
         "max_length": found.longest,
         "m_values": [treeplex(found, player).m_value() for player in (0, 1)],
         "bytes": found.nbytes,
+        "peak_bytes": found.peak,
     }
     rows = {
         "histories (with the start and the ends)": found.histories,
@@ -189,7 +195,7 @@ def info(game: GameName, as_json: AsJson = False, debug: Debug = False) -> None:
         "information sets": f"{sum(found.infosets):,} = {per_player(found.infosets)}",
         "longest history": found.longest,
         "M-values": per_player(result["m_values"], ",.1f"),
-        "memory for this": f"{found.nbytes / 1e6:,.1f} MB",
+        "memory for this": f"{found.nbytes / 1e6:,.1f} MB, on the way at most {found.peak / 1e6:,.1f} MB",
     }
     show(as_json, result, lambda: facts(loaded.spec, rows))
 
@@ -238,7 +244,7 @@ def playthrough(game: GameName, seed: Seed = 0, as_json: AsJson = False, debug: 
 def value(
     game: GameName,
     out: Annotated[Path | None, typer.Option(help="Save the equilibrium strategy to this file.")] = None,
-    picture: Picture = None, as_json: AsJson = False, debug: Debug = False,
+    picture: Picture = None, memory: Memory = None, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Solve a game exactly by linear programming: its value to the first player and an equilibrium."""
     from unseen.drawing import check_picture
@@ -247,7 +253,7 @@ def value(
     loaded = loading.load(game)
     if picture is not None:
         check_picture(picture)
-    form = sequence_form(loaded)
+    form = sequence_form(loaded, memory)
     with console_status(f"solving the linear program of {loaded.name}"):
         found = interruptible(lambda: solve_exactly(form))
     if out is not None:
@@ -270,12 +276,13 @@ def value(
 
 @command
 def exploitability(
-    game: GameName, strategy: StrategyName, streamed: Streamed = False, as_json: AsJson = False, debug: Debug = False
-) -> None:
+    game: GameName, strategy: StrategyName, streamed: Streamed = False, memory: Memory = None,
+    as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
     """The exact exploitability of a strategy: both best-response values and their sum."""
     loaded = loading.load(game)
     profile = read_strategy(strategy, loaded)
-    found = sequence_form(loaded, streamed).evaluate(profile)
+    found = sequence_form(loaded, memory, streamed).evaluate(profile)
     missing = 0 if strategy == "uniform" else found.missing
     result = {
         "game": loaded.spec, "best_response": list(found.best_response), "exploitability": found.exploitability,

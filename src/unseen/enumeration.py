@@ -1,267 +1,105 @@
-"""Walking every history of a game, depth first, in compiled code.
+"""Walking a whole game: how many histories there are, what players can tell apart, what the ends pay.
 
-One kernel serves all purposes, chosen by the sink it is given: count histories; store the payoff of every terminal (to build
-the sequence form); add each terminal's payoff to the counterfactual values of given plans (to evaluate without storing
-anything); or keep one history as an example of each information set.
-
-The kernel keeps its stack in arrays and returns to Python every so often, so Python can show progress, make room and stop.
+A large game is walked in parts by several threads, and what the parts find is put together in the order in which one thread would
+have found it, so the result is the same to the last bit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.compiling import kernel, piece
-from unseen.engine import own_part, scratch, step
-from unseen.errors import GameFault
-from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game
-from unseen.infosets import Recall, Sets, extended, grown, has_room, infoset_at, new_recall, new_sets, next_node, trimmed
+from unseen.engine import scratch
+from unseen.errors import GameFault, UnseenError
+from unseen.game import Game
+from unseen.infosets import Recall, Sets, extended, merge, new_recall, new_sets, trimmed, with_room
 from unseen.position import history_text, try_out
+from unseen.walk import (
+    AT_BOTTOM,
+    COUNT,
+    DEPTH,
+    DONE,
+    EXAMPLES,
+    FAULTS,
+    HISTORIES,
+    LONGEST,
+    NO_ROOM,
+    NOT_STARTED,
+    PAUSED,
+    STORE,
+    STORED,
+    TERMINALS,
+    Sink,
+    new_sink,
+    new_stack,
+    walk,
+)  # fmt: skip
 
 Progress = Callable[[int], None]
 """Called with the number of histories visited so far."""
 
-COUNT, STORE, STREAM, EXAMPLES = 0, 1, 2, 3
-HISTORIES, TERMINALS, LONGEST, DEPTH, STORED = range(5)
-DONE, PAUSED, NO_ROOM, TOO_LONG, BAD_COUNT, OTHER_ACTIONS, BAD_CHANCE, BAD_PLAYER, BAD_TOKEN, BAD_UTILITY, BAD_ACTION = range(11)
-FAULTS = {
-    TOO_LONG: "the game goes on past max_length",
-    BAD_COUNT: "actions() offers none, or more than num_actions or num_outcomes allow",
-    OTHER_ACTIONS: "this information set offered other actions at an earlier history",
-    BAD_CHANCE: "the probabilities of chance do not sum to one",
-    BAD_PLAYER: "player() is not 0, 1, CHANCE or TERMINAL",
-    BAD_TOKEN: f"apply() tells a token that is not from 0 to {MAX_TOKEN}",
-    BAD_UTILITY: "the utilities are not finite numbers that sum to zero",
-    BAD_ACTION: "actions() offers actions that are not ascending, or not below num_actions or num_outcomes",
-}
-NOT_STARTED = -2
 HISTORIES_PER_CALL = 2_000_000
+PARTS_PER_WORKER = 32
+MEMORY_SHARE = 0.8
+"""The part of the machine's memory that an enumeration may use unless told otherwise."""
 
 
-class Stack(NamedTuple):
-    """The history being walked: for each depth its state, actions and where the players stand in their trees."""
+class Shared:
+    """What the walkers of one enumeration have in common: a bound on memory, a count for progress, the signal to stop."""
 
-    states: NDArray[Any]  # (max_length + 2,) records
-    actions: NDArray[np.int64]  # (max_length + 2, width)
-    n_actions: NDArray[np.int64]  # (max_length + 2,)
-    next: NDArray[np.int64]  # (max_length + 2,) the place in `actions` of the next one to try
-    player: NDArray[np.int64]  # (max_length + 2,)
-    infoset: NDArray[np.int64]  # (max_length + 2,)
-    node: NDArray[np.int64]  # (max_length + 2, 2) each player's node in `Recall`
-    sequence: NDArray[np.int64]  # (max_length + 2, 2) each player's last sequence
-    reach: NDArray[np.float64]  # (max_length + 2,) the probability of chance's moves
+    def __init__(self, game: Game, progress: Progress | None = None, memory: int | None = None) -> None:
+        self.game, self.progress = game, progress
+        self.memory = int(MEMORY_SHARE * machine_memory()) if memory is None else memory
+        self.peak = 0
+        self.stopped = False
+        self._held: dict[int, int] = {}
+        self._counts: dict[int, int] = {}
+        self._lock = threading.Lock()
 
+    def count(self, walker: int, histories: int) -> None:
+        """A walker says how far it is."""
+        if self.stopped:
+            raise KeyboardInterrupt
+        with self._lock:
+            self._counts[walker] = histories
+            if self.progress is not None:
+                self.progress(sum(self._counts.values()))
 
-class Sink(NamedTuple):
-    """What is kept of the histories that are met."""
+    def hold(self, walker: int, nbytes: int) -> None:
+        """A walker says how much memory it holds. Raises if that is too much for all together."""
+        with self._lock:
+            self._held[walker] = nbytes
+            held = sum(self._held.values())
+            self.peak = max(self.peak, held)
+            if held > self.memory:
+                raise UnseenError(
+                    f"{self.game.spec}: walking it takes more than {self.memory / 1e9:,.3g} GB of memory, the bound that was set; "
+                    f"it was reached after {sum(self._counts.values()):,} histories."
+                )
 
-    mode: int
-    row: NDArray[np.int64]  # STORE: (terminals,) sequence of player 0
-    column: NDArray[np.int64]  # STORE: (terminals,) sequence of player 1
-    payoff: NDArray[np.float64]  # STORE: (terminals,) payoff of player 0 times chance's reach
-    plan0: NDArray[np.float64]  # STREAM: (sequences of 0,)
-    plan1: NDArray[np.float64]  # STREAM: (sequences of 1,)
-    value0: NDArray[np.float64]  # STREAM: (sequences of 0,) sums of payoff of 0 times plan1
-    value1: NDArray[np.float64]  # STREAM: (sequences of 1,) sums of payoff of 1 times plan0
-    example: NDArray[np.int64]  # EXAMPLES: actions, example after example
-    length: NDArray[np.int64]  # EXAMPLES: (j,) the length of each example
-
-
-def new_sink(mode: int, **arrays: NDArray[Any]) -> Sink:
-    """A sink with the arrays its mode needs."""
-    whole = ("row", "column", "example", "length")
-    blanks = {name: np.zeros(1, np.int64 if name in whole else np.float64) for name in Sink._fields[1:]}
-    return Sink(mode, **(blanks | arrays))
-
-
-def new_stack(game: Game) -> Stack:
-    depths = game.max_length + 2
-    return Stack(
-        game.new_states(depths), np.zeros((depths, game.width), np.int64), np.zeros(depths, np.int64),
-        np.zeros(depths, np.int64), np.zeros(depths, np.int64), np.zeros(depths, np.int64),
-        np.zeros((depths, 2), np.int64), np.zeros((depths, 2), np.int64), np.ones(depths),
-    )  # fmt: skip
+    def forget(self, walker: int) -> None:
+        """What this walker found has been taken over by another."""
+        with self._lock:
+            self._held.pop(walker, None)
+            self._counts.pop(walker, None)
 
 
-@piece
-def arrive(game, stack, depth, recall, sets, out):
-    """List the actions of the history at `depth` and find its information set. Returns DONE or a fault."""
-    s = stack.states[depth]
-    p = stack.player[depth]
-    n = game.actions(s, out)
-    if n <= 0 or n > len(out):
-        return BAD_COUNT
-    least = 0
-    for k in range(n):
-        if out[k] < least or out[k] >= len(out):
-            return BAD_ACTION
-        least = out[k] + 1
-        stack.actions[depth, k] = out[k]
-    stack.n_actions[depth] = n
-    stack.next[depth] = 0
-    if p == CHANCE:
-        if not game.uniform_chance:
-            total = 0.0
-            for k in range(n):
-                total += game.chance(s, out[k], n)
-            if not abs(total - 1.0) < 1e-9:
-                return BAD_CHANCE
-    elif p == 0 or p == 1:
-        j = infoset_at(recall, sets, stack.node[depth, p], p, stack.sequence[depth, p], out, n)
-        if j < 0:
-            return OTHER_ACTIONS
-        stack.infoset[depth] = j
-    else:
-        return BAD_PLAYER
-    return DONE
+def machine_memory() -> int:
+    """Bytes of memory that this machine has."""
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8 * 2**30
 
 
-@piece
-def settle(game, s, stack, depth, sink, counters):
-    """Pass on the terminal that was just reached. Returns DONE or a fault."""
-    counters[TERMINALS] += 1
-    if sink.mode == COUNT or sink.mode == EXAMPLES:
-        return DONE
-    row = stack.sequence[depth, 0]
-    column = stack.sequence[depth, 1]
-    payoff = stack.reach[depth] * game.utility(s, 0)
-    if not np.isfinite(payoff):
-        return BAD_UTILITY
-    if sink.mode == STORE:
-        if not abs(game.utility(s, 0) + game.utility(s, 1)) < 1e-9:
-            return BAD_UTILITY
-        k = counters[STORED]
-        sink.row[k] = row
-        sink.column[k] = column
-        sink.payoff[k] = payoff
-        counters[STORED] += 1
-    else:
-        sink.value0[row] += payoff * sink.plan1[column]
-        sink.value1[column] -= payoff * sink.plan0[row]
-    return DONE
-
-
-@piece
-def tokens_fit(tell):
-    """Whether every token is in range."""
-    return 0 <= tell[0] <= MAX_TOKEN and 0 <= tell[1] <= MAX_TOKEN and 0 <= tell[PUBLIC] <= MAX_TOKEN
-
-
-@piece
-def descend(game, stack, depth, tell, sets):
-    """Make the next move of the history at `depth`: the new history, one deeper, is on the stack except for its nodes."""
-    k = stack.next[depth]
-    a = stack.actions[depth, k]
-    p = stack.player[depth]
-    stack.next[depth] = k + 1
-    stack.states[depth + 1] = stack.states[depth]
-    s = stack.states[depth + 1]
-    stack.sequence[depth + 1, 0] = stack.sequence[depth, 0]
-    stack.sequence[depth + 1, 1] = stack.sequence[depth, 1]
-    stack.reach[depth + 1] = stack.reach[depth]
-    if p == CHANCE:
-        stack.reach[depth + 1] *= game.chance(stack.states[depth], a, stack.n_actions[depth])
-    else:
-        stack.sequence[depth + 1, p] = sets.first[stack.infoset[depth]] + k
-    step(game, s, a, tell)
-    return a
-
-
-@piece
-def is_pruned(stack, depth, sink):
-    """Whether neither player's plan comes here, so nothing below can count."""
-    return sink.mode == STREAM and sink.plan0[stack.sequence[depth, 0]] == 0.0 and sink.plan1[stack.sequence[depth, 1]] == 0.0
-
-
-@piece
-def keep_example(stack, depth, sink, counters):
-    """Keep the history at `depth` if its information set has none yet."""
-    j = stack.infoset[depth]
-    if sink.length[j] < 0:
-        sink.length[j] = depth
-        for d in range(depth):
-            sink.example[counters[STORED]] = stack.actions[d, stack.next[d] - 1]
-            counters[STORED] += 1
-
-
-@piece
-def sink_has_room(sink, sets, stored, deepest):
-    """Whether one more terminal or example fits in any case."""
-    if sink.mode == STORE:
-        return stored < len(sink.row)
-    return sink.mode != EXAMPLES or (stored + deepest <= len(sink.example) and sets.sizes[0] < len(sink.length))
-
-
-@kernel
-def walk(game, stack, recall, sets, sink, counters, out, tell, budget):
-    """Go on with the walk for up to `budget` more histories. Returns DONE, PAUSED, NO_ROOM or a fault."""
-    depth = counters[DEPTH]
-    deepest = len(stack.n_actions) - 2
-    pause = counters[HISTORIES] + budget
-    width = stack.actions.shape[1]
-    status = DONE
-    if depth == NOT_STARTED:
-        depth = 0
-        game.start(stack.states[0])
-        stack.player[0] = game.player(stack.states[0])
-        counters[HISTORIES] = 1
-        stack.node[0, 0] = 0
-        stack.node[0, 1] = 1
-        if stack.player[0] == TERMINAL:
-            depth = -1
-            status = settle(game, stack.states[0], stack, 0, sink, counters)
-        else:
-            status = arrive(game, stack, 0, recall, sets, out)
-            if sink.mode == EXAMPLES and stack.player[0] >= 0:
-                keep_example(stack, 0, sink, counters)
-    while depth >= 0 and status == DONE:
-        if stack.next[depth] == stack.n_actions[depth]:
-            depth -= 1
-            continue
-        if counters[HISTORIES] >= pause:
-            status = PAUSED
-            break
-        if not has_room(recall, sets, width) or not sink_has_room(sink, sets, counters[STORED], deepest):
-            status = NO_ROOM
-            break
-        a = descend(game, stack, depth, tell, sets)
-        mover = stack.player[depth]
-        below = depth + 1
-        s = stack.states[below]
-        p = game.player(s)
-        stack.player[below] = p
-        counters[HISTORIES] += 1
-        counters[LONGEST] = max(counters[LONGEST], below)
-        if p == TERMINAL:
-            status = settle(game, s, stack, below, sink, counters)
-            if status != DONE:
-                depth = below
-            continue
-        if not tokens_fit(tell):
-            depth = below
-            status = BAD_TOKEN
-            break
-        if below >= deepest:
-            depth = below
-            status = TOO_LONG
-            break
-        if is_pruned(stack, below, sink):
-            continue
-        for viewer in range(2):
-            stack.node[below, viewer] = next_node(
-                recall, stack.node[depth, viewer], own_part(viewer, mover, a), tell[PUBLIC], tell[viewer]
-            )
-        depth = below
-        status = arrive(game, stack, depth, recall, sets, out)
-        if sink.mode == EXAMPLES and p >= 0:
-            keep_example(stack, depth, sink, counters)
-    counters[DEPTH] = depth
-    return status
+def nbytes(recall: Recall, sets: Sets, sink: Sink) -> int:
+    """Bytes held by a tree, its sets and what a sink keeps."""
+    return sum(array.nbytes for part in (recall, sets, sink[1:]) for array in part)
 
 
 @dataclass
@@ -275,6 +113,8 @@ class Enumeration:
     recall: Recall
     sets: Sets
     sink: Sink
+    peak: int
+    """The most bytes that were held at a time on the way."""
 
     @property
     def infosets(self) -> tuple[int, int]:
@@ -290,59 +130,60 @@ class Enumeration:
     @property
     def nbytes(self) -> int:
         """Bytes held by trees, sets and stored payoffs."""
-        return sum(array.nbytes for part in (self.recall, self.sets, self.sink[1:]) for array in part)
-
-
-def enumerate_game(game: Game, store: bool = False, progress: Progress | None = None) -> Enumeration:
-    """Walk every history of `game`; with `store`, keep the payoff of every terminal."""
-    walker = Walker(game, new_recall(), new_sets(), new_sink(STORE if store else COUNT))
-    walker.run(progress)
-    return walker.result()
-
-
-def example_histories(game: Game, progress: Progress | None = None) -> tuple[Enumeration, list[list[int]]]:
-    """Walk every history of `game`; the second part is one history in each information set."""
-    sink = new_sink(EXAMPLES, length=np.full(1, -1, np.int64), example=np.zeros(game.max_length + 2, np.int64))
-    walker = Walker(game, new_recall(), new_sets(), sink)
-    walker.run(progress)
-    found = walker.result()
-    ends = np.cumsum(walker.sink.length[: len(found.sets.player)])
-    starts = np.concatenate([[0], ends])
-    return found, [walker.sink.example[a:b].tolist() for a, b in zip(starts, ends, strict=False)]
+        return nbytes(self.recall, self.sets, self.sink)
 
 
 class Walker:
-    """The Python side of `walk`: makes room, reports progress, names faults."""
+    """The Python side of a walk over the histories that begin with `prefix`: makes room, reports progress, names faults."""
 
-    def __init__(self, game: Game, recall: Recall, sets: Sets, sink: Sink) -> None:
-        try_out(game)
+    def __init__(
+        self, game: Game, recall: Recall, sets: Sets, sink: Sink, prefix: Sequence[int] = (), shared: Shared | None = None
+    ) -> None:
         self.game, self.recall, self.sets, self.sink = game, recall, sets, sink
+        self.shared = shared or Shared(game)
+        self.prefix = np.array(prefix, np.int64)
         self.stack = new_stack(game)
         self.counters = np.zeros(5, np.int64)
         self.counters[DEPTH] = NOT_STARTED
         self.scratch = scratch(game)
 
-    def run(self, progress: Progress | None = None) -> None:
+    def run(self) -> None:
         """Walk to the end."""
-        status = PAUSED
-        while status != DONE:
-            status = walk(
-                self.game, self.stack, self.recall, self.sets, self.sink, self.counters, *self.scratch, HISTORIES_PER_CALL
-            )
-            if status == NO_ROOM:
-                self.make_room()
-            elif status not in (DONE, PAUSED):
-                raise GameFault(f"{type(self.game).__name__}: {FAULTS[status]}, at history {self.history()}.")
-            if progress is not None:
-                progress(int(self.counters[HISTORIES]))
+        while self.go_on() != DONE:
+            pass
 
-    def history(self) -> str:
-        depth = int(self.counters[DEPTH])
-        played = [int(self.stack.actions[d, self.stack.next[d] - 1]) for d in range(depth)]
-        return history_text(self.game, played)
+    def go_on(self, bottom: int = -1) -> int:
+        """Walk on for a while. Returns DONE, PAUSED, or AT_BOTTOM at a history of length `bottom`."""
+        arrays = (self.stack, self.recall, self.sets, self.sink, self.counters)
+        status = int(walk(self.game, *arrays, *self.scratch, self.prefix, bottom, HISTORIES_PER_CALL))
+        self.shared.count(id(self), self.histories)
+        if status == NO_ROOM:
+            self.make_room()
+            return PAUSED
+        self.check(status)
+        return status
 
-    def make_room(self) -> None:
-        self.recall, self.sets = grown(self.recall, self.sets, self.game.width)
+    @property
+    def histories(self) -> int:
+        """How many have been met so far."""
+        return int(self.counters[HISTORIES])
+
+    def check(self, status: int) -> None:
+        """Raise if `status` is a fault."""
+        if status in FAULTS:
+            raise GameFault(f"{type(self.game).__name__}: {FAULTS[status]}, at history {history_text(self.game, self.history())}.")
+
+    def history(self) -> list[int]:
+        """Where the walk stands."""
+        return [int(self.stack.actions[d, self.stack.next[d] - 1]) for d in range(int(self.counters[DEPTH]))]
+
+    def skip(self) -> None:
+        """Leave out what is below the history at which the walk stands."""
+        self.counters[DEPTH] -= 1
+
+    def make_room(self, nodes: int = 2, infosets: int = 1, cells: int = 0) -> None:
+        """Make room for so many more nodes, sets and cells, and for one more terminal or example."""
+        self.recall, self.sets = with_room(self.recall, self.sets, nodes, infosets, max(cells, self.game.width))
         stored, sink = int(self.counters[STORED]), self.sink
         if sink.mode == STORE and stored >= len(sink.row):
             length = max(4096, 2 * stored)
@@ -355,6 +196,33 @@ class Walker:
             if stored + self.game.max_length > len(example):
                 example = extended(example, 2 * len(example))
             self.sink = sink._replace(example=example, length=lengths)
+        self.shared.hold(id(self), nbytes(self.recall, self.sets, self.sink))
+
+    def take_over(self, part: Walker) -> None:
+        """Add what a walk over a part of the game has found."""
+        nodes, (infosets, cells) = int(part.recall.size[0]), part.sets.sizes[:2].tolist()
+        self.make_room(nodes, infosets, cells)
+        node_of, sequence_of = np.zeros(nodes, np.int32), np.zeros((2, int(part.sets.sizes[2:].max())), np.int32)
+        at_fault = merge(self.recall, self.sets, part.recall, part.sets, node_of, sequence_of)
+        if at_fault >= 0:  # an information set has other actions in another part; one walk over both names the history
+            Walker(self.game, new_recall(), new_sets(), new_sink(COUNT)).run()
+        self.counters[HISTORIES] += part.histories - len(part.prefix) - 1  # without those on the way to the part
+        self.counters[TERMINALS] += part.counters[TERMINALS]
+        self.counters[LONGEST] = max(self.counters[LONGEST], part.counters[LONGEST])
+        if self.sink.mode == STORE:
+            new, n = int(part.counters[STORED]), int(self.counters[STORED])
+            sink = self.sink
+            if n + new > len(sink.row):
+                length = max(n + new, 2 * n)
+                sink = sink._replace(
+                    row=extended(sink.row, length), column=extended(sink.column, length), payoff=extended(sink.payoff, length)
+                )
+            sink.row[n : n + new] = sequence_of[0, part.sink.row[:new]]
+            sink.column[n : n + new] = sequence_of[1, part.sink.column[:new]]
+            sink.payoff[n : n + new] = part.sink.payoff[:new]
+            self.sink = sink
+            self.counters[STORED] += new
+        self.shared.forget(id(part))
 
     def result(self) -> Enumeration:
         """What was found on the whole walk."""
@@ -363,11 +231,104 @@ class Walker:
             n = int(counters[STORED])
             sink = sink._replace(row=sink.row[:n], column=sink.column[:n], payoff=sink.payoff[:n])
         found = Enumeration(
-            self.game, int(counters[HISTORIES]), int(counters[TERMINALS]), int(counters[LONGEST]),
-            self.recall, trimmed(self.sets), sink,
+            self.game, self.histories, int(counters[TERMINALS]), int(counters[LONGEST]),
+            self.recall, trimmed(self.sets), sink, max(self.shared.peak, nbytes(self.recall, self.sets, self.sink)),
         )  # fmt: skip
         check_keys(found)
         return found
+
+
+def enumerate_game(
+    game: Game, store: bool = False, progress: Progress | None = None, workers: int | None = None, memory: int | None = None
+) -> Enumeration:
+    """Walk every history of `game`; with `store`, keep the payoff of every terminal.
+
+    Uses as many threads as the machine has cores, or `workers`, and up to `memory` bytes (by default most of what there is).
+    """
+    try_out(game)
+    mode = STORE if store else COUNT
+    walker = Walker(game, new_recall(), new_sets(), new_sink(mode), shared=Shared(game, progress, memory))
+    workers = core_count(workers)
+    if walker.go_on() != DONE:
+        if workers > 1:
+            walker = walk_in_parts(game, mode, workers, Shared(game, progress, memory))
+        else:
+            walker.run()
+    return walker.result()
+
+
+def core_count(workers: int | None = None) -> int:
+    """How many threads to use: `workers`, or one for each core."""
+    if workers is not None and workers < 1:
+        raise UnseenError(f"workers is {workers}, but must be at least 1.")
+    return workers or os.cpu_count() or 1
+
+
+def walk_in_parts(game: Game, mode: int, workers: int, shared: Shared) -> Walker:
+    """Walk the first moves in this thread and what follows each of them in others; put all together as one walk would."""
+    prefixes = first_moves(game, PARTS_PER_WORKER * workers)
+    bottom = len(prefixes[0])
+    whole = Walker(game, new_recall(), new_sets(), new_sink(mode), shared=shared)
+
+    def walk_part(prefix: list[int]) -> Walker:
+        part = Walker(game, new_recall(), new_sets(), new_sink(mode), prefix, shared)
+        part.run()
+        return part
+
+    with threads(workers, shared) as pool:
+        waiting = iter(prefixes)
+        parts: deque[Future[Walker]] = deque()
+        while (status := whole.go_on(bottom)) != DONE:
+            while len(parts) < 2 * workers and (prefix := next(waiting, None)) is not None:
+                parts.append(pool.submit(walk_part, prefix))
+            if status == AT_BOTTOM:
+                whole.skip()
+                whole.take_over(parts.popleft().result())
+    return whole
+
+
+@contextmanager
+def threads(workers: int, shared: Shared) -> Iterator[ThreadPoolExecutor]:
+    """A pool of threads for walkers, which are told to stop if something is raised meanwhile."""
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            yield pool
+        except BaseException:
+            shared.stopped = True
+            raise
+
+
+def first_moves(game: Game, wanted: int) -> list[list[int]]:
+    """All unfinished histories of the least length of which there are `wanted`, or else of the length of which there are most."""
+    most: list[list[int]] = [[]]
+    for length in range(1, game.max_length):
+        found = bottom_histories(Walker(game, new_recall(), new_sets(), new_sink(COUNT)), length)
+        most = max(most, found, key=len)
+        if len(found) >= wanted or not found:
+            break
+    return most
+
+
+def bottom_histories(walker: Walker, bottom: int) -> list[list[int]]:
+    """Walk no further than to histories of length `bottom`; returns these."""
+    found = []
+    while (status := walker.go_on(bottom)) != DONE:
+        if status == AT_BOTTOM:
+            found.append(walker.history())
+            walker.skip()
+    return found
+
+
+def example_histories(game: Game, progress: Progress | None = None) -> tuple[Enumeration, list[list[int]]]:
+    """Walk every history of `game`; the second part is one history in each information set."""
+    try_out(game)
+    sink = new_sink(EXAMPLES, length=np.full(1, -1, np.int64), example=np.zeros(game.max_length + 2, np.int64))
+    walker = Walker(game, new_recall(), new_sets(), sink, shared=Shared(game, progress))
+    walker.run()
+    found = walker.result()
+    ends = np.cumsum(walker.sink.length[: len(found.sets.player)])
+    starts = np.concatenate([[0], ends])
+    return found, [walker.sink.example[a:b].tolist() for a, b in zip(starts, ends, strict=False)]
 
 
 def check_keys(found: Enumeration) -> None:

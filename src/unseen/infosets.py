@@ -16,18 +16,19 @@ from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
 from unseen.engine import extend_key, root_key
+from unseen.errors import UnseenError
 
 
 class Recall(NamedTuple):
     """The tree of action-observation histories. Nodes 0 and 1 are the players' empty ones."""
 
-    parent: NDArray[np.int64]  # (n,)
+    parent: NDArray[np.int32]  # (n,)
     own: NDArray[np.int32]  # (n,) the percept that leads here from the parent
     public: NDArray[np.int32]  # (n,)
     private: NDArray[np.int32]  # (n,)
     key: NDArray[np.uint64]  # (n,)
-    infoset: NDArray[np.int64]  # (n,) the information set of this history, -1 while its player has not moved there
-    slots: NDArray[np.int64]  # (a power of two,) open addressing by key: a node, or -1
+    infoset: NDArray[np.int32]  # (n,) the information set of this history, -1 while its player has not moved there
+    slots: NDArray[np.int32]  # (a power of two,) open addressing by key: a node, or -1
     size: NDArray[np.int64]  # (1,) nodes in use
 
 
@@ -35,9 +36,9 @@ class Sets(NamedTuple):
     """The information sets. A player's sequences are numbered 1, 2, ... in order of discovery; 0 is the empty one."""
 
     player: NDArray[np.int8]  # (j,)
-    node: NDArray[np.int64]  # (j,) its node in the tree
-    parent: NDArray[np.int64]  # (j,) the sequence with which its player arrives
-    first: NDArray[np.int64]  # (j,) the sequence that its first action makes; the others follow
+    node: NDArray[np.int32]  # (j,) its node in the tree
+    parent: NDArray[np.int32]  # (j,) the sequence with which its player arrives
+    first: NDArray[np.int32]  # (j,) the sequence that its first action makes; the others follow
     cell: NDArray[np.int64]  # (j,) where its actions begin in `actions`
     n_actions: NDArray[np.int32]  # (j,) how many actions it has
     actions: NDArray[np.int32]  # (c,)
@@ -48,8 +49,8 @@ def new_recall(capacity: int = 1024) -> Recall:
     """An empty tree: the two roots."""
     n = capacity
     recall = Recall(
-        np.zeros(n, np.int64), np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32),
-        np.zeros(n, np.uint64), np.full(n, -1, np.int64), np.full(2 * n, -1, np.int64), np.array([2]),
+        np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32),
+        np.zeros(n, np.uint64), np.full(n, -1, np.int32), np.full(2 * n, -1, np.int32), np.array([2]),
     )  # fmt: skip
     recall.parent[:2] = -1
     plant_roots(recall)
@@ -60,7 +61,7 @@ def new_sets(capacity: int = 256) -> Sets:
     """No information sets; each player has its empty sequence."""
     n = capacity
     return Sets(
-        np.zeros(n, np.int8), np.zeros(n, np.int64), np.zeros(n, np.int64), np.zeros(n, np.int64),
+        np.zeros(n, np.int8), np.zeros(n, np.int32), np.zeros(n, np.int32), np.zeros(n, np.int32),
         np.zeros(n, np.int64), np.zeros(n, np.int32), np.zeros(2 * n, np.int32), np.array([0, 0, 1, 1]),
     )  # fmt: skip
 
@@ -148,19 +149,57 @@ def has_room(recall, sets, width):
     )
 
 
-def grown(recall: Recall, sets: Sets, width: int) -> tuple[Recall, Sets]:
-    """The same tree and sets with more room wherever it was short."""
-    if recall.size[0] + 2 > len(recall.parent):
-        longer: Any = {name: extended(getattr(recall, name), 2 * len(recall.parent)) for name in Recall._fields[:6]}
-        recall = recall._replace(**longer, slots=np.full(2 * len(recall.slots), -1, np.int64))
+@kernel
+def merge(recall, sets, other, other_sets, node_of, sequence_of):
+    """Add another tree and its sets, in the order in which it found them. Room must have been made.
+
+    Afterwards node n of the other tree is `node_of[n]` of this one, and sequence q of player p `sequence_of[p, q]`. Returns -1,
+    or a set of the other tree whose actions differ from those of the same set in this one.
+    """
+    node_of[0] = 0
+    node_of[1] = 1
+    for n in range(2, other.size[0]):
+        node_of[n] = next_node(recall, node_of[other.parent[n]], other.own[n], other.public[n], other.private[n])
+    sequence_of[0, 0] = 0
+    sequence_of[1, 0] = 0
+    for j in range(other_sets.sizes[0]):
+        p = other_sets.player[j]
+        count = other_sets.n_actions[j]
+        cell = other_sets.cell[j]
+        actions = other_sets.actions[cell : cell + count]
+        mine = infoset_at(recall, sets, node_of[other_sets.node[j]], p, sequence_of[p, other_sets.parent[j]], actions, count)
+        if mine < 0:
+            return j
+        for k in range(count):
+            sequence_of[p, other_sets.first[j] + k] = sets.first[mine] + k
+    return -1
+
+
+def with_room(recall: Recall, sets: Sets, nodes: int, infosets: int, cells: int) -> tuple[Recall, Sets]:
+    """The same tree and sets with room for so many more, made by doubling wherever it is short."""
+    capacity = _enough(len(recall.parent), int(recall.size[0]) + nodes)
+    if capacity > len(recall.parent):
+        longer: Any = {name: extended(getattr(recall, name), capacity) for name in Recall._fields[:6]}
+        recall = recall._replace(**longer, slots=np.full(2 * capacity, -1, np.int32))
         recall.infoset[recall.size[0] :] = -1
         put_all(recall)
-    if sets.sizes[0] >= len(sets.player):
-        longer = {name: extended(getattr(sets, name), 2 * len(sets.player) + 1) for name in Sets._fields[:6]}
+    capacity = _enough(len(sets.player), int(sets.sizes[0]) + infosets)
+    if capacity > len(sets.player):
+        longer = {name: extended(getattr(sets, name), capacity) for name in Sets._fields[:6]}
         sets = sets._replace(**longer)
-    if sets.sizes[1] + width > len(sets.actions):
-        sets = sets._replace(actions=extended(sets.actions, 2 * len(sets.actions) + width))
+    capacity = _enough(len(sets.actions), int(sets.sizes[1]) + cells)
+    if capacity > len(sets.actions):
+        sets = sets._replace(actions=extended(sets.actions, capacity))
     return recall, sets
+
+
+def _enough(capacity: int, needed: int) -> int:
+    """The first doubling of `capacity` that is at least `needed`."""
+    while capacity < needed:
+        capacity = max(2 * capacity, 1)
+    if capacity > 2**31:
+        raise UnseenError(f"there are over {needed:,} histories that a player can have in mind; up to {2**31:,} can be enumerated.")
+    return capacity
 
 
 def trimmed(sets: Sets) -> Sets:

@@ -12,8 +12,21 @@ from typing import Protocol
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from unseen.enumeration import STREAM, Enumeration, Progress, Walker, new_sink
+from unseen.enumeration import (
+    HISTORIES_PER_CALL,
+    PARTS_PER_WORKER,
+    Enumeration,
+    Progress,
+    Shared,
+    Walker,
+    bottom_histories,
+    core_count,
+    first_moves,
+    threads,
+)  # fmt: skip
 from unseen.exact.treeplex import Floats
+from unseen.infosets import with_room
+from unseen.walk import STREAM, new_sink
 
 
 class Payoffs(Protocol):
@@ -61,21 +74,39 @@ class StoredPayoffs:
 
 
 class StreamedPayoffs:
-    """Payoffs that are never stored: each answer is a walk over the game, skipping what neither plan reaches."""
+    """Payoffs that are never stored: each answer is a walk over the game, skipping what neither plan reaches.
 
-    def __init__(self, found: Enumeration, progress: Progress | None = None) -> None:
-        self.found = found
-        self.progress = progress
+    The parts of a large game are dealt out to `workers` threads, each of which adds up what it meets. All share the tree of
+    information sets, which holds every node already and so is only read.
+    """
+
+    def __init__(self, found: Enumeration, progress: Progress | None = None, workers: int | None = None) -> None:
+        self.game, self.progress = found.game, progress
+        self.recall, self.sets = with_room(found.recall, found.sets, 2, 1, found.game.width)
+        self.sizes = found.sets.sizes[2:].tolist()
+        self.workers = core_count(workers) if found.histories > HISTORIES_PER_CALL else 1
+        self.bottom = len(first_moves(self.game, PARTS_PER_WORKER * self.workers)[0]) if self.workers > 1 else -1
 
     @property
     def nbytes(self) -> int:
-        return self.found.nbytes
+        return sum(array.nbytes for part in (self.recall, self.sets) for array in part)
 
     def against(self, player: int, plan: Floats) -> Floats:
-        blank = np.zeros(int(self.found.sets.sizes[2 + player]))
+        blank = np.zeros(self.sizes[player])
         return self.both(blank, plan)[0] if player == 0 else self.both(plan, blank)[1]
 
     def both(self, plan0: Floats, plan1: Floats) -> tuple[Floats, Floats]:
-        sink = new_sink(STREAM, plan0=plan0, plan1=plan1, value0=np.zeros(len(plan0)), value1=np.zeros(len(plan1)))
-        Walker(self.found.game, self.found.recall, self.found.sets, sink).run(self.progress)
-        return sink.value0, sink.value1
+        shared = Shared(self.game, self.progress)
+        sinks = [
+            new_sink(STREAM, plan0=plan0, plan1=plan1, value0=np.zeros(len(plan0)), value1=np.zeros(len(plan1)))
+            for _ in range(self.workers)
+        ]
+        prefixes = bottom_histories(Walker(self.game, self.recall, self.sets, sinks[0], shared=shared), self.bottom)
+
+        def walk_parts(worker: int) -> None:
+            for prefix in prefixes[worker :: self.workers]:
+                Walker(self.game, self.recall, self.sets, sinks[worker], prefix, shared).run()
+
+        with threads(self.workers, shared) as pool:
+            list(pool.map(walk_parts, range(self.workers)))
+        return np.sum([sink.value0 for sink in sinks], axis=0), np.sum([sink.value1 for sink in sinks], axis=0)

@@ -36,11 +36,14 @@ class SequenceForm:
     """A game, enumerated once, ready for exact evaluation.
 
     `SequenceForm(game)` stores the payoffs; `SequenceForm(game, streamed=True)` walks the game for every answer instead.
+    `memory` is the most bytes to use for walking it.
     """
 
-    def __init__(self, game: Game | str, streamed: bool = False, progress: Progress | None = None) -> None:
+    def __init__(
+        self, game: Game | str, streamed: bool = False, progress: Progress | None = None, memory: int | None = None
+    ) -> None:
         self.game = load(game)
-        found = enumerate_game(self.game, store=not streamed, progress=progress)
+        found = enumerate_game(self.game, store=not streamed, progress=progress, memory=memory)
         self.histories, self.terminals, self.longest = found.histories, found.terminals, found.longest
         self.players = (treeplex(found, 0), treeplex(found, 1))
         self.payoffs: Payoffs = StreamedPayoffs(found, progress) if streamed else StoredPayoffs(found)

@@ -105,11 +105,10 @@ def treeplex(found: Enumeration, player: int) -> Treeplex:
     """The part of an enumeration that is one player's."""
     sets = found.sets
     mine = sets.player == player
+    parent, first, count = (array[mine].astype(np.int64) for array in (sets.parent, sets.first, sets.n_actions))
     cells: NDArray[np.bool_] = np.repeat(mine, sets.n_actions)
-    return Treeplex(
-        sets.parent[mine], sets.first[mine], sets.n_actions[mine].astype(np.int64),
-        np.concatenate([np.array([-1], np.int32), sets.actions[cells]]), found.keys[mine],
-    )  # fmt: skip
+    actions = np.concatenate([np.array([-1], np.int32), sets.actions[cells]])
+    return Treeplex(parent, first, count, actions, found.keys[mine])
 
 
 @kernel

@@ -32,8 +32,8 @@ def split_off(number, soldiers, fields):
 class Blotto(MatrixGame):
     """Two colonels divide their soldiers among battlefields; the larger force takes each.
 
-    Rules: Both players at once divide all their soldiers among the fields. On each field the player with more soldiers wins. Whoever
-    wins more fields wins the war.
+    Rules: Both players at once divide all their soldiers among the fields. On each field the player with more soldiers wins.
+    Whoever wins more fields wins the war.
 
     Players see: nothing before they choose; both divisions afterwards.
 

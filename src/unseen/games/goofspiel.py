@@ -1,10 +1,11 @@
 """Goofspiel, the game of pure strategy, in the forms that the papers use.
 
-Sources: the game is M. Flood's (1930s). With hidden bids and prizes in ascending order it is the Goofspiel of M. Lanctot, K. Waugh,
-M. Zinkevich and M. Bowling, "Monte Carlo sampling for regret minimization in extensive games" (2009), and II-Goofspiel of M. Lanctot,
-V. Lisý and M. Bowling, "Search in imperfect information games using online Monte Carlo counterfactual regret minimization" (2014).
-With open bids it is WL-Goof and PD-Goof of M. Lanctot, V. Lisý and M. Winands, "Monte Carlo tree search in simultaneous move games
-with applications to Goofspiel" (2013). T. Anthony and others number the cards from 0 in "Learning from planning" (ExIt-OOS, 2018).
+Sources: the game is M. Flood's (1930s). With hidden bids and prizes in ascending order it is the Goofspiel of M. Lanctot, K.
+Waugh, M. Zinkevich and M. Bowling, "Monte Carlo sampling for regret minimization in extensive games" (2009), and II-Goofspiel
+of M. Lanctot, V. Lisý and M. Bowling, "Search in imperfect information games using online Monte Carlo counterfactual regret
+minimization" (2014). With open bids it is WL-Goof and PD-Goof of M. Lanctot, V. Lisý and M. Winands, "Monte Carlo tree search
+in simultaneous move games with applications to Goofspiel" (2013). T. Anthony and others number the cards from 0 in "Learning
+from planning" (ExIt-OOS, 2018).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Liar's Dice, a single round or until someone has no dice left.
 
-Source: M. Lanctot, V. Lisý and M. Bowling, "Search in imperfect information games using online Monte Carlo counterfactual regret
-minimization" (2014), where LD(dice1, dice2) is played in rounds. The single round is OpenSpiel's game. LD(1, 1) is the same in both.
-The paper's 352 million information sets of LD(2, 2) are those of a single round: 21 hands times 2^24 sets of earlier bids is 352,321,536.
+Source: M. Lanctot, V. Lisý and M. Bowling, "Search in imperfect information games using online Monte Carlo counterfactual
+regret minimization" (2014), where LD(dice1, dice2) is played in rounds. The single round is OpenSpiel's game. LD(1, 1) is the
+same in both. The paper's 352 million information sets of LD(2, 2) are those of a single round: 21 hands times 2^24 sets of
+earlier bids is 352,321,536.
 """
 
 from __future__ import annotations

@@ -5,6 +5,7 @@ Source: M. Buro, "Solving the Oshi-Zumo game" (2003). The rules for the end of t
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,8 @@ NONE = -1
 class OshiZumo(Game):
     """Bid coins to push a wrestler off the far end of the field.
 
-    Rules: A wrestler stands in the middle of a field of 2K + 1 squares, and each player has N coins. In each round both players bid
-    at once, at least `min_bid` if they have that much, else nothing. Both bids are spent. The higher one pushes the wrestler one square
+    Rules: A wrestler stands in the middle of a field of 2K + 1 squares, and each player has N coins. In each round both players
+    bid at once, at least `min_bid` or else all they have. Both bids are spent. The higher one pushes the wrestler one square
     towards the opponent's end. The game ends when the wrestler is off the field, when nobody has a coin left, or after
     `horizon` rounds.
 
@@ -42,8 +43,8 @@ class OshiZumo(Game):
 
     @property
     def max_length(self) -> int:  # type: ignore[override]
-        # With single coins as the least bid, each round costs whoever is not broke a coin.
-        return 2 * (min(self.coins, self.horizon) if self.min_bid == 1 else self.horizon)
+        rounds_with_coins = ceil(self.coins / self.min_bid) if self.min_bid else self.horizon
+        return 2 * min(rounds_with_coins, self.horizon)
 
     def start(self, s):
         s.coins[0] = self.coins
@@ -61,7 +62,7 @@ class OshiZumo(Game):
     def actions(self, s, out):
         most = s.coins[0 if s.bid == NONE else 1]
         n = 0
-        for bid in range(self.min_bid if self.min_bid <= most else 0, most + 1 if self.min_bid <= most else 1):
+        for bid in range(min(self.min_bid, most), most + 1):
             out[n] = bid
             n += 1
         return n

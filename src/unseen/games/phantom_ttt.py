@@ -1,7 +1,7 @@
 """Phantom Tic-Tac-Toe: noughts and crosses without seeing the opponent's marks.
 
-Source: F. Wisser, "Evaluating the performance of Presumed Payoff Perfect Information Monte Carlo sampling against optimal strategies"
-(2016). The abrupt variant is OpenSpiel's.
+Source: F. Wisser, "Evaluating the performance of Presumed Payoff Perfect Information Monte Carlo sampling against optimal
+strategies" (2016). The abrupt variant is OpenSpiel's.
 """
 
 from __future__ import annotations
@@ -102,5 +102,5 @@ class PhantomTTT(Game):
     def render(self, s: Any, who: int) -> str:
         if who not in (0, 1):
             return draw_board(0, 0, "?")
-        seen = [int(s.marks[who]), int(s.bumped[who])]
-        return draw_board(*(seen if who == 0 else seen[::-1]), "?")
+        mine, theirs = s.marks[who], s.bumped[who]
+        return draw_board(mine, theirs, "?") if who == 0 else draw_board(theirs, mine, "?")

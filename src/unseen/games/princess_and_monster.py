@@ -1,15 +1,17 @@
 """Princess and Monster: hide and seek in the dark, on a grid.
 
-Source: R. Isaacs, "Differential games" (1965), problem 12.4.1, in the form of M. Lanctot, K. Waugh, M. Zinkevich and M. Bowling, "Monte
-Carlo sampling for regret minimization in extensive games" (2009): random starts, a grid of 3 by 3 squares, a horizon of 13 steps. The
-paper counts 91.8 million histories, the longest of 13 moves, 20,000 information sets and the M-values 9541 and 2930.
+Source: R. Isaacs, "Differential games" (1965), problem 12.4.1, in the form of M. Lanctot, K. Waugh, M. Zinkevich and M.
+Bowling, "Monte Carlo sampling for regret minimization in extensive games" (2009): random starts, a grid of 3 by 3 squares, a
+horizon of 13 steps. The paper counts 91.8 million histories, the longest of 13 moves, 20,000 information sets and the M-values
+9541 and 2930.
 
-The rules here give 91,803,132 histories, the longest of 13 moves, and were found by counting. Among 2,520 readings (players may stay
-or not, or bump into walls, the same for both or not; 10 to 14 moves; starts on one square allowed or not, or a capture; capture checked after
-each move, after each pair of moves, also on swapping squares, or not at all; one or two random placements) no other comes
-within 0.8% of the paper's number. With these rules a player that sees nothing but its own way has 9,454 or 2,469 information sets,
-11,923 in all, and M-values 5411.9 and 1300.1 if actions are directions, 4812.1 and 1256.5 if they are target squares. No reading gives
-the paper's 20,000 or its M-values; an M-value of 9541 needs more than 9,541 information sets, so players there must see something else.
+The rules here give 91,803,132 histories, the longest of 13 moves, and were found by counting. Among 1,920 readings (players may
+stay or not, or bump into walls, the same for both or not; 10 to 14 moves; starts on one square allowed or not, or a capture;
+capture checked after each move, after each pair of moves, also on swapping squares, or not at all; one or two random
+placements) no other comes within 0.8% of the paper's number. With these rules a player that sees nothing but its own way has
+9,454 or 2,469 information sets, 11,923 in all, and M-values 5411.9 and 1300.1 if actions are directions, 4812.1 and 1256.5 if
+they are target squares. No reading gives the paper's 20,000 or its M-values; an M-value of 9541 needs more than 9,541
+information sets, so players there must see something else.
 """
 
 from __future__ import annotations
@@ -32,8 +34,9 @@ class PrincessAndMonster(Game):
     """The monster hunts the princess in a dark room; neither ever sees the other.
 
     Rules: The princess (the first player) and then the monster are put on random squares of a grid, maybe on the same one. They
-    take turns, the princess first: a player moves to a square next to its own, up, down, left or right, or stays. If after a move both are on
-    one square, the princess is caught. The game ends then, or after `horizon` steps; the two placements are steps.
+    take turns, the princess first: a player moves to a square next to its own, up, down, left or right, or stays. If after a
+    move both are on one square, the princess is caught. The game ends then, or after `horizon` steps; the two placements are
+    steps.
 
     Players see: where they are themselves, and nothing of the other.
 

@@ -1,0 +1,287 @@
+"""The walk over every history of a game, depth first, in compiled code.
+
+One kernel serves all purposes, chosen by the sink it is given: count histories; store the payoff of every terminal (to build
+the sequence form); add each terminal's payoff to the counterfactual values of given plans (to evaluate without storing
+anything); or keep one history as an example of each information set.
+
+The kernel keeps its stack in arrays and returns to Python every so often, so Python can show progress, make room and stop; see
+`enumeration`. It can begin at any history and keep to those that go on from there.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.compiling import kernel, piece
+from unseen.engine import own_part, step
+from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game
+from unseen.infosets import has_room, infoset_at, next_node
+
+COUNT, STORE, STREAM, EXAMPLES = 0, 1, 2, 3
+HISTORIES, TERMINALS, LONGEST, DEPTH, STORED = range(5)
+NOT_STARTED = -2
+DONE, LEAF, PAUSED, AT_BOTTOM, NO_ROOM = range(5)
+TOO_LONG, BAD_COUNT, OTHER_ACTIONS, BAD_CHANCE, BAD_PLAYER, BAD_TOKEN, BAD_UTILITY, BAD_ACTION = range(5, 13)
+FAULTS = {
+    TOO_LONG: "the game goes on past max_length",
+    BAD_COUNT: "actions() offers none, or more than num_actions or num_outcomes allow",
+    OTHER_ACTIONS: "this information set offered other actions at an earlier history",
+    BAD_CHANCE: "the probabilities of chance do not sum to one",
+    BAD_PLAYER: "player() is not 0, 1, CHANCE or TERMINAL",
+    BAD_TOKEN: f"apply() tells a token that is not from 0 to {MAX_TOKEN}",
+    BAD_UTILITY: "the utilities are not finite numbers that sum to zero",
+    BAD_ACTION: "actions() offers actions that are not ascending, or not below num_actions or num_outcomes",
+}
+
+
+class Stack(NamedTuple):
+    """The history being walked: for each depth its state, actions and where the players stand in their trees."""
+
+    states: NDArray[Any]  # (max_length + 2,) records
+    actions: NDArray[np.int64]  # (max_length + 2, width)
+    n_actions: NDArray[np.int64]  # (max_length + 2,)
+    next: NDArray[np.int64]  # (max_length + 2,) the place in `actions` of the next one to try
+    player: NDArray[np.int64]  # (max_length + 2,)
+    infoset: NDArray[np.int64]  # (max_length + 2,)
+    node: NDArray[np.int64]  # (max_length + 2, 2) each player's node in `Recall`
+    sequence: NDArray[np.int64]  # (max_length + 2, 2) each player's last sequence
+    reach: NDArray[np.float64]  # (max_length + 2,) the probability of chance's moves
+
+
+class Sink(NamedTuple):
+    """What is kept of the histories that are met."""
+
+    mode: int
+    row: NDArray[np.int32]  # STORE: (terminals,) sequence of player 0
+    column: NDArray[np.int32]  # STORE: (terminals,) sequence of player 1
+    payoff: NDArray[np.float64]  # STORE: (terminals,) payoff of player 0 times chance's reach
+    plan0: NDArray[np.float64]  # STREAM: (sequences of 0,)
+    plan1: NDArray[np.float64]  # STREAM: (sequences of 1,)
+    value0: NDArray[np.float64]  # STREAM: (sequences of 0,) sums of payoff of 0 times plan1
+    value1: NDArray[np.float64]  # STREAM: (sequences of 1,) sums of payoff of 1 times plan0
+    example: NDArray[np.int64]  # EXAMPLES: actions, example after example
+    length: NDArray[np.int64]  # EXAMPLES: (j,) the length of each example
+
+
+def new_sink(mode: int, **arrays: NDArray[Any]) -> Sink:
+    """A sink with the arrays its mode needs."""
+    kinds = {"row": np.int32, "column": np.int32, "example": np.int64, "length": np.int64}
+    blanks = {name: np.zeros(1, kinds.get(name, np.float64)) for name in Sink._fields[1:]}
+    return Sink(mode, **(blanks | arrays))
+
+
+def new_stack(game: Game) -> Stack:
+    depths = game.max_length + 2
+    return Stack(
+        game.new_states(depths), np.zeros((depths, game.width), np.int64), np.zeros(depths, np.int64),
+        np.zeros(depths, np.int64), np.zeros(depths, np.int64), np.zeros(depths, np.int64),
+        np.zeros((depths, 2), np.int64), np.zeros((depths, 2), np.int64), np.ones(depths),
+    )  # fmt: skip
+
+
+@piece
+def arrive(game, stack, depth, recall, sets, out):
+    """List the actions of the history at `depth` and find its information set. Returns DONE or a fault."""
+    s = stack.states[depth]
+    p = stack.player[depth]
+    n = game.actions(s, out)
+    if n <= 0 or n > len(out):
+        return BAD_COUNT
+    least = 0
+    for k in range(n):
+        if out[k] < least or out[k] >= len(out):
+            return BAD_ACTION
+        least = out[k] + 1
+        stack.actions[depth, k] = out[k]
+    stack.n_actions[depth] = n
+    stack.next[depth] = 0
+    if p == CHANCE:
+        if not game.uniform_chance:
+            total = 0.0
+            for k in range(n):
+                total += game.chance(s, out[k], n)
+            if not abs(total - 1.0) < 1e-9:
+                return BAD_CHANCE
+    elif p == 0 or p == 1:
+        j = infoset_at(recall, sets, stack.node[depth, p], p, stack.sequence[depth, p], out, n)
+        if j < 0:
+            return OTHER_ACTIONS
+        stack.infoset[depth] = j
+    else:
+        return BAD_PLAYER
+    return DONE
+
+
+@piece
+def settle(game, s, stack, depth, sink, counters):
+    """Pass on the terminal that was just reached. Returns DONE or a fault."""
+    counters[TERMINALS] += 1
+    if sink.mode == COUNT or sink.mode == EXAMPLES:
+        return DONE
+    row = stack.sequence[depth, 0]
+    column = stack.sequence[depth, 1]
+    payoff = stack.reach[depth] * game.utility(s, 0)
+    if not np.isfinite(payoff):
+        return BAD_UTILITY
+    if sink.mode == STORE:
+        if not abs(game.utility(s, 0) + game.utility(s, 1)) < 1e-9:
+            return BAD_UTILITY
+        k = counters[STORED]
+        sink.row[k] = row
+        sink.column[k] = column
+        sink.payoff[k] = payoff
+        counters[STORED] += 1
+    else:
+        sink.value0[row] += payoff * sink.plan1[column]
+        sink.value1[column] -= payoff * sink.plan0[row]
+    return DONE
+
+
+@piece
+def tokens_fit(tell):
+    """Whether every token is in range."""
+    return 0 <= tell[0] <= MAX_TOKEN and 0 <= tell[1] <= MAX_TOKEN and 0 <= tell[PUBLIC] <= MAX_TOKEN
+
+
+@piece
+def descend(game, stack, depth, tell, sets):
+    """Make the next move of the history at `depth`: the new history, one deeper, is on the stack except for its nodes."""
+    k = stack.next[depth]
+    a = stack.actions[depth, k]
+    p = stack.player[depth]
+    stack.next[depth] = k + 1
+    stack.states[depth + 1] = stack.states[depth]
+    s = stack.states[depth + 1]
+    stack.sequence[depth + 1, 0] = stack.sequence[depth, 0]
+    stack.sequence[depth + 1, 1] = stack.sequence[depth, 1]
+    stack.reach[depth + 1] = stack.reach[depth]
+    if p == CHANCE:
+        stack.reach[depth + 1] *= game.chance(stack.states[depth], a, stack.n_actions[depth])
+    else:
+        stack.sequence[depth + 1, p] = sets.first[stack.infoset[depth]] + k
+    step(game, s, a, tell)
+    return a
+
+
+@piece
+def is_pruned(stack, depth, sink):
+    """Whether neither player's plan comes here, so nothing below can count."""
+    return sink.mode == STREAM and sink.plan0[stack.sequence[depth, 0]] == 0.0 and sink.plan1[stack.sequence[depth, 1]] == 0.0
+
+
+@piece
+def keep_example(stack, depth, sink, counters):
+    """Keep the history at `depth` if its information set has none yet."""
+    j = stack.infoset[depth]
+    if sink.length[j] < 0:
+        sink.length[j] = depth
+        for d in range(depth):
+            sink.example[counters[STORED]] = stack.actions[d, stack.next[d] - 1]
+            counters[STORED] += 1
+
+
+@piece
+def sink_has_room(sink, sets, stored, deepest):
+    """Whether one more terminal or example fits in any case."""
+    if sink.mode == STORE:
+        return stored < len(sink.row)
+    return sink.mode != EXAMPLES or (stored + deepest <= len(sink.example) and sets.sizes[0] < len(sink.length))
+
+
+@piece
+def begin(game, stack, recall, sets, sink, counters, out):
+    """Put the empty history on the stack. Returns DONE, LEAF if it is already the end, or a fault."""
+    game.start(stack.states[0])
+    stack.player[0] = game.player(stack.states[0])
+    stack.node[0, 0] = 0
+    stack.node[0, 1] = 1
+    counters[HISTORIES] += 1
+    if stack.player[0] == TERMINAL:
+        status = settle(game, stack.states[0], stack, 0, sink, counters)
+        return LEAF if status == DONE else status
+    status = arrive(game, stack, 0, recall, sets, out)
+    if sink.mode == EXAMPLES and stack.player[0] >= 0:
+        keep_example(stack, 0, sink, counters)
+    return status
+
+
+@piece
+def advance(game, stack, depth, recall, sets, sink, counters, out, tell):
+    """Make the next move of the history at `depth`. Returns DONE, LEAF if there is nothing to walk after it, or a fault."""
+    a = descend(game, stack, depth, tell, sets)
+    below = depth + 1
+    s = stack.states[below]
+    p = game.player(s)
+    stack.player[below] = p
+    counters[HISTORIES] += 1
+    counters[LONGEST] = max(counters[LONGEST], below)
+    if p == TERMINAL:
+        status = settle(game, s, stack, below, sink, counters)
+        return LEAF if status == DONE else status
+    if not tokens_fit(tell):
+        return BAD_TOKEN
+    if below >= len(stack.n_actions) - 2:
+        return TOO_LONG
+    if is_pruned(stack, below, sink):
+        return LEAF
+    for viewer in range(2):
+        stack.node[below, viewer] = next_node(
+            recall, stack.node[depth, viewer], own_part(viewer, stack.player[depth], a), tell[PUBLIC], tell[viewer]
+        )
+    status = arrive(game, stack, below, recall, sets, out)
+    if sink.mode == EXAMPLES and p >= 0:
+        keep_example(stack, below, sink, counters)
+    return status
+
+
+@piece
+def is_roomy(stack, recall, sets, sink, counters):
+    """Whether one more history fits in any case."""
+    return has_room(recall, sets, stack.actions.shape[1]) and sink_has_room(sink, sets, counters[STORED], len(stack.n_actions) - 2)
+
+
+@kernel
+def walk(game, stack, recall, sets, sink, counters, out, tell, prefix, bottom, budget):
+    """Go on with the walk over the histories that begin with `prefix`, for up to `budget` more of them.
+
+    Returns DONE, PAUSED, NO_ROOM, a fault, or AT_BOTTOM when it has come to a history of length `bottom`.
+    """
+    depth = counters[DEPTH]
+    top = len(prefix)
+    pause = counters[HISTORIES] + budget
+    status = DONE
+    if depth == NOT_STARTED:
+        depth = 0
+        status = begin(game, stack, recall, sets, sink, counters, out)
+        if status == LEAF:
+            depth = -1
+            status = DONE
+    while depth >= 0 and status == DONE:
+        if depth < top:
+            if stack.next[depth] > 0:  # all that begins with the prefix has been walked
+                depth = -1
+                break
+        elif stack.next[depth] == stack.n_actions[depth]:
+            depth -= 1
+            continue
+        if counters[HISTORIES] >= pause:
+            status = PAUSED
+            break
+        if not is_roomy(stack, recall, sets, sink, counters):
+            status = NO_ROOM
+            break
+        if depth < top:
+            while stack.actions[depth, stack.next[depth]] != prefix[depth]:
+                stack.next[depth] += 1
+        status = advance(game, stack, depth, recall, sets, sink, counters, out, tell)
+        if status == LEAF:
+            status = DONE
+            continue
+        depth += 1
+        if status == DONE and depth == bottom:
+            status = AT_BOTTOM
+    counters[DEPTH] = depth
+    return status
