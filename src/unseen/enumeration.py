@@ -24,6 +24,7 @@ from unseen.infosets import Recall, Sets, extended, merge, new_recall, new_sets,
 from unseen.position import history_text, try_out
 from unseen.walk import (
     AT_BOTTOM,
+    BEFORE_THE_START,
     COUNT,
     DEPTH,
     DONE,
@@ -32,7 +33,6 @@ from unseen.walk import (
     HISTORIES,
     LONGEST,
     NO_ROOM,
-    NOT_STARTED,
     PAUSED,
     STORE,
     STORED,
@@ -144,7 +144,7 @@ class Walker:
         self.prefix = np.array(prefix, np.int64)
         self.stack = new_stack(game)
         self.counters = np.zeros(5, np.int64)
-        self.counters[DEPTH] = NOT_STARTED
+        self.counters[DEPTH] = BEFORE_THE_START
         self.scratch = scratch(game)
 
     def run(self) -> None:
@@ -249,11 +249,10 @@ def enumerate_game(
     mode = STORE if store else COUNT
     walker = Walker(game, new_recall(), new_sets(), new_sink(mode), shared=Shared(game, progress, memory))
     workers = core_count(workers)
-    if walker.go_on() != DONE:
-        if workers > 1:
+    while walker.go_on() != DONE:
+        if workers > 1 and walker.histories >= HISTORIES_PER_CALL:  # too large for one thread: begin again, in parts
             walker = walk_in_parts(game, mode, workers, Shared(game, progress, memory))
-        else:
-            walker.run()
+            break
     return walker.result()
 
 

@@ -22,7 +22,7 @@ from unseen.infosets import has_room, infoset_at, next_node
 
 COUNT, STORE, STREAM, EXAMPLES = 0, 1, 2, 3
 HISTORIES, TERMINALS, LONGEST, DEPTH, STORED = range(5)
-NOT_STARTED = -2
+BEFORE_THE_START = -1
 DONE, LEAF, PAUSED, AT_BOTTOM, NO_ROOM = range(5)
 TOO_LONG, BAD_COUNT, OTHER_ACTIONS, BAD_CHANCE, BAD_PLAYER, BAD_TOKEN, BAD_UTILITY, BAD_ACTION = range(5, 13)
 FAULTS = {
@@ -192,26 +192,24 @@ def sink_has_room(sink, sets, stored, deepest):
 
 
 @piece
-def begin(game, stack, recall, sets, sink, counters, out):
-    """Put the empty history on the stack. Returns DONE, LEAF if it is already the end, or a fault."""
+def begin(game, stack):
+    """Put the empty history on the stack."""
     game.start(stack.states[0])
-    stack.player[0] = game.player(stack.states[0])
+    stack.sequence[0, 0] = 0
+    stack.sequence[0, 1] = 0
     stack.node[0, 0] = 0
     stack.node[0, 1] = 1
-    counters[HISTORIES] += 1
-    if stack.player[0] == TERMINAL:
-        status = settle(game, stack.states[0], stack, 0, sink, counters)
-        return LEAF if status == DONE else status
-    status = arrive(game, stack, 0, recall, sets, out)
-    if sink.mode == EXAMPLES and stack.player[0] >= 0:
-        keep_example(stack, 0, sink, counters)
-    return status
+    stack.reach[0] = 1.0
+    return -1
 
 
 @piece
 def advance(game, stack, depth, recall, sets, sink, counters, out, tell):
-    """Make the next move of the history at `depth`. Returns DONE, LEAF if there is nothing to walk after it, or a fault."""
-    a = descend(game, stack, depth, tell, sets)
+    """Make the next move of the history at `depth`, or begin if that is -1.
+
+    Returns DONE, LEAF if there is nothing to walk after it, or a fault.
+    """
+    a = descend(game, stack, depth, tell, sets) if depth >= 0 else begin(game, stack)
     below = depth + 1
     s = stack.states[below]
     p = game.player(s)
@@ -221,16 +219,17 @@ def advance(game, stack, depth, recall, sets, sink, counters, out, tell):
     if p == TERMINAL:
         status = settle(game, s, stack, below, sink, counters)
         return LEAF if status == DONE else status
-    if not tokens_fit(tell):
-        return BAD_TOKEN
     if below >= len(stack.n_actions) - 2:
         return TOO_LONG
     if is_pruned(stack, below, sink):
         return LEAF
-    for viewer in range(2):
-        stack.node[below, viewer] = next_node(
-            recall, stack.node[depth, viewer], own_part(viewer, stack.player[depth], a), tell[PUBLIC], tell[viewer]
-        )
+    if depth >= 0:
+        if not tokens_fit(tell):
+            return BAD_TOKEN
+        for viewer in range(2):
+            stack.node[below, viewer] = next_node(
+                recall, stack.node[depth, viewer], own_part(viewer, stack.player[depth], a), tell[PUBLIC], tell[viewer]
+            )
     status = arrive(game, stack, below, recall, sets, out)
     if sink.mode == EXAMPLES and p >= 0:
         keep_example(stack, below, sink, counters)
@@ -253,27 +252,20 @@ def walk(game, stack, recall, sets, sink, counters, out, tell, prefix, bottom, b
     top = len(prefix)
     pause = counters[HISTORIES] + budget
     status = DONE
-    if depth == NOT_STARTED:
-        depth = 0
-        status = begin(game, stack, recall, sets, sink, counters, out)
-        if status == LEAF:
-            depth = -1
-            status = DONE
-    while depth >= 0 and status == DONE:
-        if depth < top:
-            if stack.next[depth] > 0:  # all that begins with the prefix has been walked
-                depth = -1
-                break
-        elif stack.next[depth] == stack.n_actions[depth]:
+    while (depth >= 0 or counters[HISTORIES] == 0) and status == DONE:
+        if depth >= top and stack.next[depth] == stack.n_actions[depth]:
             depth -= 1
             continue
+        if 0 <= depth < top and stack.next[depth] > 0:  # all that begins with the prefix has been walked
+            depth = BEFORE_THE_START
+            break
         if counters[HISTORIES] >= pause:
             status = PAUSED
             break
         if not is_roomy(stack, recall, sets, sink, counters):
             status = NO_ROOM
             break
-        if depth < top:
+        if 0 <= depth < top:
             while stack.actions[depth, stack.next[depth]] != prefix[depth]:
                 stack.next[depth] += 1
         status = advance(game, stack, depth, recall, sets, sink, counters, out, tell)
