@@ -256,7 +256,7 @@ def counted_with(walk):
     from unseen.walk import BEFORE_THE_START, COUNT, DEPTH, new_sink, new_stack
 
     game = load("kuhn_poker")
-    recall, sets, counters = new_recall(), new_sets(), np.zeros(5, np.int64)
+    recall, sets, counters = new_recall(), new_sets(), np.zeros(6, np.int64)
     counters[DEPTH] = BEFORE_THE_START
     arrays = (new_stack(game), recall, sets, new_sink(COUNT), counters, np.zeros(8, np.int64), np.zeros(3, np.int64))
     status = walk(game, *arrays, np.zeros(0, np.int64), -1, 10**6)

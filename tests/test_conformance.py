@@ -122,6 +122,11 @@ class RenderingShowsTheHiddenCard(KuhnPoker):
         return f"cards {s.card}"
 
 
+class RenderingTellsTheOnlookers(KuhnPoker):
+    def render(self, s, who):
+        return super().render(s, who) if who != PUBLIC else f"cards {s.card}"
+
+
 class NeverEnds(KuhnPoker):
     def apply(self, s, a, tell):
         if s.dealt < 2:
@@ -255,7 +260,8 @@ PLANTED = [
     (ChanceSumsToLess, "chance sum", "sum to 0.9", 1),
     (ChanceIsNegative, "chance positive", "must all be positive", 0),
     (ActionsDependOnTheHiddenCard, "infoset list of actions", "has seen the same as at", 2),
-    (RenderingShowsTheHiddenCard, "infoset rendering", "the rendering is different", 2),
+    (RenderingShowsTheHiddenCard, "infoset rendering", "player 1 has seen the same as at [] (the start), but the rendering", 1),
+    (RenderingTellsTheOnlookers, "infoset rendering", "the public has seen the same as at", 1),
     (NeverEnds, "too long", "not over after max_length = 5 moves", 5),
     (UtilityIsNotANumber, "utility not finite", "must be finite", 4),
     (NotZeroSum, "not zero-sum", "do not sum to zero", 4),
@@ -266,7 +272,7 @@ PLANTED = [
     (PlayerThree, "player invalid", "returns 3", 2),
     (DividesByZero, "utility raises", "IndexError", 5),
     (ForgotToReturn, "player type", "player() returned None, but must return a whole number", 2),
-    (RenderChangesTheState, "render changes the state", "render() changes the state", 2),
+    (RenderChangesTheState, "render changes the state", "render() changes the state", 0),
     (StartDiffers, "field chips", "after start() field 'chips' is 7 or 3", 0),
     (ChanceDiffers, "compiled chance", "the probabilities of chance are", 1),
     (DoesNotCompile, "compile", "DoesNotCompile.utility, line", 0),

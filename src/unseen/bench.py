@@ -37,8 +37,10 @@ PEERS: dict[str, Callable[[Any], str | None]] = {
     "latent_ttt": lambda g: "latent_ttt" if g.hidden_lines and g.hidden_end else None,
     "leduc_poker": lambda g: "leduc_poker" if (g.ranks, g.suits, g.suits_seen) == (3, 2, True) else None,
     "liars_dice": lambda g: f"liars_dice(numdice={g.dice1},dice_sides={g.faces})" if g.dice1 == g.dice2 and not g.rounds else None,
-    "oshi_zumo": lambda g: _turn_based(
-        f"oshi_zumo(alesia={g.alesia},coins={g.coins},horizon={g.horizon},min_bid={g.min_bid},size={g.size})"
+    "oshi_zumo": lambda g: (
+        _turn_based(f"oshi_zumo(alesia={g.alesia},coins={g.coins},horizon={g.horizon},min_bid={g.min_bid},size={g.size})")
+        if g.min_bid <= g.coins
+        else None
     ),
     "pd_goofspiel": _goofspiel,
     "phantom_ttt": lambda g: f"phantom_ttt(gameversion={'abrupt' if g.abrupt else 'classical'},obstype=reveal-nothing)",
@@ -116,10 +118,10 @@ def bench_playouts(game: Game, peer: OpenSpiel | None, seed: int = 0) -> list[Me
     """Random playouts beside OpenSpiel's, driven from Python, and beside the simulations of its outcome sampling in C++."""
     games = 20_000
     rate = games / seconds(lambda: playouts(game, games, seed))
-    return [
-        Measurement("random playouts", "games/s", rate, peer.playouts() if peer else None),
-        Measurement("the same beside C++ outcome sampling", "games/s", rate, peer.outcome_sampling() if peer else None),
-    ]
+    rows = [Measurement("random playouts", "games/s", rate, peer.playouts() if peer else None)]
+    if peer:
+        rows.append(Measurement("the same, beside C++ outcome sampling's simulations", "games/s", rate, peer.outcome_sampling()))
+    return rows
 
 
 def walk_for_a_while(game: Game) -> tuple[int, float]:

@@ -126,7 +126,7 @@ def sequence_form(game: Game, memory: float | None, streamed: bool = False) -> S
 
 
 def in_bytes(gigabytes: float | None) -> int | None:
-    return None if gigabytes is None else int(gigabytes * 1e9)
+    return None if gigabytes is None else int(min(gigabytes, 1e9) * 1e9)
 
 
 def read_strategy(name: str, game: Game) -> Strategy:
@@ -280,9 +280,15 @@ def exploitability(
     as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """The exact exploitability of a strategy: both best-response values and their sum."""
+    from unseen.exact.payoffs import StreamedPayoffs
+
     loaded = loading.load(game)
     profile = read_strategy(strategy, loaded)
-    found = sequence_form(loaded, memory, streamed).evaluate(profile)
+    form = sequence_form(loaded, memory, streamed)
+    with ProgressBar(f"evaluating {strategy}", "histories") as bar:
+        if isinstance(form.payoffs, StreamedPayoffs):
+            form.payoffs.progress = bar
+        found = form.evaluate(profile)
     missing = 0 if strategy == "uniform" else found.missing
     result = {
         "game": loaded.spec, "best_response": list(found.best_response), "exploitability": found.exploitability,

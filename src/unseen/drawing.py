@@ -17,6 +17,7 @@ from rich.text import Text
 
 from unseen.enumeration import Progress, example_histories
 from unseen.errors import UnseenError
+from unseen.game import Game
 from unseen.position import Position
 
 if TYPE_CHECKING:
@@ -61,11 +62,19 @@ def _common(rows: list[list[str]]) -> int:
     return n
 
 
+def _shortest_examples(game: Game, progress: Progress | None) -> list[list[int]]:
+    """A history in each of the first MAX_INFOSETS information sets, those after few moves first."""
+    for longest in range(game.max_length + 1):
+        found, histories = example_histories(game, progress, longest)
+        if len(histories) >= MAX_INFOSETS or found.longest < longest:
+            break
+    return sorted(histories, key=len)[:MAX_INFOSETS]
+
+
 def situations(strategy: Strategy, progress: Progress | None = None) -> list[Situation]:
     """The situations of a game: first those that the strategy comes to, and among them those after few moves."""
-    _, histories = example_histories(strategy.game, progress)
     found: dict[object, Situation] = {}
-    for history in sorted(histories, key=len)[:MAX_INFOSETS]:
+    for history in _shortest_examples(strategy.game, progress):
         position = Position(strategy.game, history)
         player = position.player
         shared = tuple((p.own, p.public) for p in position.seen(player) if p.own or p.public)

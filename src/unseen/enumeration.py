@@ -13,6 +13,9 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +23,7 @@ from numpy.typing import NDArray
 from unseen.engine import scratch
 from unseen.errors import GameFault, UnseenError
 from unseen.game import Game
-from unseen.infosets import Recall, Sets, extended, merge, new_recall, new_sets, trimmed, with_room
+from unseen.infosets import Recall, Sets, bytes_for_room, extended, merge, new_recall, new_sets, trimmed, with_room
 from unseen.position import history_text, try_out
 from unseen.walk import (
     AT_BOTTOM,
@@ -47,7 +50,11 @@ Progress = Callable[[int], None]
 """Called with the number of histories visited so far."""
 
 HISTORIES_PER_CALL = 2_000_000
-PARTS_PER_WORKER = 32
+LARGE = 8_000_000
+"""Histories beyond which a game is walked by several threads."""
+PARTS_PER_WORKER = 8
+NODES_PER_HISTORY = 0.2
+"""Where there are more, putting parts together takes as long as walking, so one thread does it all."""
 MEMORY_SHARE = 0.8
 """The part of the machine's memory that an enumeration may use unless told otherwise."""
 
@@ -56,13 +63,21 @@ class Shared:
     """What the walkers of one enumeration have in common: a bound on memory, a count for progress, the signal to stop."""
 
     def __init__(self, game: Game, progress: Progress | None = None, memory: int | None = None) -> None:
+        if memory is not None and not memory > 0:
+            raise UnseenError(f"memory is {memory}, but must be a number of bytes above 0.")
         self.game, self.progress = game, progress
         self.memory = int(MEMORY_SHARE * machine_memory()) if memory is None else memory
         self.peak = 0
         self.stopped = False
+        self._walkers = count(1)
         self._held: dict[int, int] = {}
         self._counts: dict[int, int] = {}
+        self._shown = 0
         self._lock = threading.Lock()
+
+    def enrol(self) -> int:
+        """A number for a new walker."""
+        return next(self._walkers)
 
     def count(self, walker: int, histories: int) -> None:
         """A walker says how far it is."""
@@ -71,30 +86,36 @@ class Shared:
         with self._lock:
             self._counts[walker] = histories
             if self.progress is not None:
-                self.progress(sum(self._counts.values()))
+                self._shown = max(self._shown, sum(self._counts.values()))
+                self.progress(self._shown)
 
     def hold(self, walker: int, nbytes: int) -> None:
-        """A walker says how much memory it holds. Raises if that is too much for all together."""
+        """A walker says how much memory it holds, or is about to. Raises if that is too much for all together."""
         with self._lock:
             self._held[walker] = nbytes
             held = sum(self._held.values())
-            self.peak = max(self.peak, held)
             if held > self.memory:
                 raise UnseenError(
-                    f"{self.game.spec}: walking it takes more than {self.memory / 1e9:,.3g} GB of memory, the bound that was set; "
-                    f"it was reached after {sum(self._counts.values()):,} histories."
+                    f"{self.game.spec}: walking it takes more than {self.memory / 1e9:,.3g} GB of memory, its bound "
+                    f"(see --memory); that was clear after {sum(self._counts.values()):,} histories."
                 )
+            self.peak = max(self.peak, held)
 
     def forget(self, walker: int) -> None:
-        """What this walker found has been taken over by another."""
+        """What this walker found has been taken over by another, or is not needed."""
         with self._lock:
             self._held.pop(walker, None)
             self._counts.pop(walker, None)
 
 
 def machine_memory() -> int:
-    """Bytes of memory that this machine has."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8 * 2**30
+    """Bytes of memory that this process may use: the machine's, or its container's if that is less."""
+    physical = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 8 * 2**30
+    try:
+        limit = Path("/sys/fs/cgroup/memory.max").read_text().strip()
+    except OSError:
+        return physical
+    return min(physical, int(limit)) if limit.isdigit() else physical
 
 
 def nbytes(recall: Recall, sets: Sets, sink: Sink) -> int:
@@ -134,29 +155,33 @@ class Enumeration:
 
 
 class Walker:
-    """The Python side of a walk over the histories that begin with `prefix`: makes room, reports progress, names faults."""
+    """The Python side of a walk that begins at the history `prefix`: makes room, reports progress, names faults."""
 
     def __init__(
         self, game: Game, recall: Recall, sets: Sets, sink: Sink, prefix: Sequence[int] = (), shared: Shared | None = None
     ) -> None:
         self.game, self.recall, self.sets, self.sink = game, recall, sets, sink
         self.shared = shared or Shared(game)
+        self.number = self.shared.enrol()
         self.prefix = np.array(prefix, np.int64)
         self.stack = new_stack(game)
-        self.counters = np.zeros(5, np.int64)
+        self.counters = np.zeros(6, np.int64)
         self.counters[DEPTH] = BEFORE_THE_START
         self.scratch = scratch(game)
 
-    def run(self) -> None:
-        """Walk to the end."""
-        while self.go_on() != DONE:
-            pass
+    def run(self, part: Part | None = None) -> None:
+        """Walk to the end, or to the end of a part."""
+        came_to = 0
+        while (status := self.go_on(part.length if part else -1)) != DONE:
+            came_to += status == AT_BOTTOM
+            if part and came_to > part.size:
+                break
 
     def go_on(self, bottom: int = -1) -> int:
         """Walk on for a while. Returns DONE, PAUSED, or AT_BOTTOM at a history of length `bottom`."""
         arrays = (self.stack, self.recall, self.sets, self.sink, self.counters)
         status = int(walk(self.game, *arrays, *self.scratch, self.prefix, bottom, HISTORIES_PER_CALL))
-        self.shared.count(id(self), self.histories)
+        self.shared.count(self.number, self.histories)
         if status == NO_ROOM:
             self.make_room()
             return PAUSED
@@ -165,8 +190,8 @@ class Walker:
 
     @property
     def histories(self) -> int:
-        """How many have been met so far."""
-        return int(self.counters[HISTORIES])
+        """How many have been met so far, without those on the way to where the walk began."""
+        return int(self.counters[HISTORIES]) - (len(self.prefix) + 1 if len(self.prefix) else 0)
 
     def check(self, status: int) -> None:
         """Raise if `status` is a fault."""
@@ -181,48 +206,48 @@ class Walker:
         """Leave out what is below the history at which the walk stands."""
         self.counters[DEPTH] -= 1
 
-    def make_room(self, nodes: int = 2, infosets: int = 1, cells: int = 0) -> None:
-        """Make room for so many more nodes, sets and cells, and for one more terminal or example."""
-        self.recall, self.sets = with_room(self.recall, self.sets, nodes, infosets, max(cells, self.game.width))
-        stored, sink = int(self.counters[STORED]), self.sink
-        if sink.mode == STORE and stored >= len(sink.row):
-            length = max(4096, 2 * stored)
-            self.sink = sink._replace(
-                row=extended(sink.row, length), column=extended(sink.column, length), payoff=extended(sink.payoff, length)
-            )
+    def make_room(self, nodes: int = 2, infosets: int = 1, cells: int = 0, stored: int = 1) -> None:
+        """Make room for so many more nodes, sets, cells and terminals, and for one more example."""
+        wanted = (nodes, infosets, max(cells, self.game.width))
+        used, sink = int(self.counters[STORED]), self.sink
+        held = nbytes(self.recall, self.sets, self.sink)
+        longer = 0
+        if sink.mode == STORE and used + stored > len(sink.row):
+            longer = max(4096, 2 * used, used + stored)
+        row_bytes = sink.row.itemsize + sink.column.itemsize + sink.payoff.itemsize
+        self.shared.hold(self.number, held + bytes_for_room(self.recall, self.sets, *wanted) + longer * row_bytes)
+        self.recall, self.sets = with_room(self.recall, self.sets, *wanted)
+        if longer:
+            row, column, payoff = (extended(array, longer) for array in (sink.row, sink.column, sink.payoff))
+            self.sink = sink._replace(row=row, column=column, payoff=payoff)
         elif sink.mode == EXAMPLES:
             example, lengths = sink.example, np.full(len(self.sets.player) + 1, -1, np.int64)
             lengths[: len(sink.length)] = sink.length
-            if stored + self.game.max_length > len(example):
+            if used + self.game.max_length > len(example):
                 example = extended(example, 2 * len(example))
             self.sink = sink._replace(example=example, length=lengths)
-        self.shared.hold(id(self), nbytes(self.recall, self.sets, self.sink))
+        self.shared.hold(self.number, nbytes(self.recall, self.sets, self.sink))
 
     def take_over(self, part: Walker) -> None:
-        """Add what a walk over a part of the game has found."""
-        nodes, (infosets, cells) = int(part.recall.size[0]), part.sets.sizes[:2].tolist()
-        self.make_room(nodes, infosets, cells)
+        """Add what a walk over a part of the game has found, as if it had been found here."""
+        nodes, (infosets, cells), stored = int(part.recall.size[0]), part.sets.sizes[:2].tolist(), int(part.counters[STORED])
+        self.make_room(nodes, infosets, cells, stored)
         node_of, sequence_of = np.zeros(nodes, np.int32), np.zeros((2, int(part.sets.sizes[2:].max())), np.int32)
-        at_fault = merge(self.recall, self.sets, part.recall, part.sets, node_of, sequence_of)
-        if at_fault >= 0:  # an information set has other actions in another part; one walk over both names the history
+        if merge(self.recall, self.sets, part.recall, part.sets, node_of, sequence_of) >= 0:
+            # An information set has other actions in another part: one walk over both names the history.
             Walker(self.game, new_recall(), new_sets(), new_sink(COUNT)).run()
-        self.counters[HISTORIES] += part.histories - len(part.prefix) - 1  # without those on the way to the part
+            raise AssertionError("parts of the game disagree, but a single walk finds no fault")
+        self.counters[HISTORIES] += part.histories
         self.counters[TERMINALS] += part.counters[TERMINALS]
         self.counters[LONGEST] = max(self.counters[LONGEST], part.counters[LONGEST])
         if self.sink.mode == STORE:
-            new, n = int(part.counters[STORED]), int(self.counters[STORED])
-            sink = self.sink
-            if n + new > len(sink.row):
-                length = max(n + new, 2 * n)
-                sink = sink._replace(
-                    row=extended(sink.row, length), column=extended(sink.column, length), payoff=extended(sink.payoff, length)
-                )
-            sink.row[n : n + new] = sequence_of[0, part.sink.row[:new]]
-            sink.column[n : n + new] = sequence_of[1, part.sink.column[:new]]
-            sink.payoff[n : n + new] = part.sink.payoff[:new]
-            self.sink = sink
-            self.counters[STORED] += new
-        self.shared.forget(id(part))
+            here = slice(int(self.counters[STORED]), int(self.counters[STORED]) + stored)
+            self.sink.row[here] = sequence_of[0, part.sink.row[:stored]]
+            self.sink.column[here] = sequence_of[1, part.sink.column[:stored]]
+            self.sink.payoff[here] = part.sink.payoff[:stored]
+            self.counters[STORED] += stored
+        self.shared.forget(part.number)
+        self.shared.count(self.number, self.histories)
 
     def result(self) -> Enumeration:
         """What was found on the whole walk."""
@@ -246,43 +271,57 @@ def enumerate_game(
     Uses as many threads as the machine has cores, or `workers`, and up to `memory` bytes (by default most of what there is).
     """
     try_out(game)
+    workers, shared = core_count(workers), Shared(game, progress, memory)
     mode = STORE if store else COUNT
-    walker = Walker(game, new_recall(), new_sets(), new_sink(mode), shared=Shared(game, progress, memory))
-    workers = core_count(workers)
+    walker = Walker(game, new_recall(), new_sets(), new_sink(mode), shared=shared)
     while walker.go_on() != DONE:
-        if workers > 1 and walker.histories >= HISTORIES_PER_CALL:  # too large for one thread: begin again, in parts
-            walker = walk_in_parts(game, mode, workers, Shared(game, progress, memory))
+        few_nodes = walker.recall.size[0] < NODES_PER_HISTORY * walker.histories
+        if workers > 1 and walker.histories >= LARGE and few_nodes:
+            shared.forget(walker.number)
+            del walker  # before the parts need room
+            walker = walk_in_parts(game, mode, workers, shared)
             break
     return walker.result()
 
 
 def core_count(workers: int | None = None) -> int:
     """How many threads to use: `workers`, or one for each core."""
-    if workers is not None and workers < 1:
-        raise UnseenError(f"workers is {workers}, but must be at least 1.")
+    if workers is not None and (not isinstance(workers, int) or workers < 1):
+        raise UnseenError(f"workers is {workers!r}, but must be a whole number, at least 1.")
     return workers or os.cpu_count() or 1
 
 
+class Part(NamedTuple):
+    """A stretch of the walk over a game: from a history to where it has come to more than `size` histories of that `length`."""
+
+    prefix: list[int]
+    length: int
+    size: int
+
+
+def parts_of(histories: list[list[int]], wanted: int) -> list[Part]:
+    """Cut the walk into up to `wanted` parts that begin at some of these histories, which are all those of one length."""
+    pieces = [piece for piece in np.array_split(np.arange(len(histories)), wanted) if len(piece)]
+    return [Part(histories[piece[0]] if piece[0] else [], len(histories[0]), len(piece)) for piece in pieces]
+
+
 def walk_in_parts(game: Game, mode: int, workers: int, shared: Shared) -> Walker:
-    """Walk the first moves in this thread and what follows each of them in others; put all together as one walk would."""
-    prefixes = first_moves(game, PARTS_PER_WORKER * workers)
-    bottom = len(prefixes[0])
+    """Let threads walk the parts of a game and put all together in the order of one walk."""
+    wanted = PARTS_PER_WORKER * workers
     whole = Walker(game, new_recall(), new_sets(), new_sink(mode), shared=shared)
 
-    def walk_part(prefix: list[int]) -> Walker:
-        part = Walker(game, new_recall(), new_sets(), new_sink(mode), prefix, shared)
-        part.run()
-        return part
+    def walk_part(part: Part) -> Walker:
+        walker = Walker(game, new_recall(), new_sets(), new_sink(mode), part.prefix, shared)
+        walker.run(part)
+        return walker
 
     with threads(workers, shared) as pool:
-        waiting = iter(prefixes)
-        parts: deque[Future[Walker]] = deque()
-        while (status := whole.go_on(bottom)) != DONE:
-            while len(parts) < 2 * workers and (prefix := next(waiting, None)) is not None:
-                parts.append(pool.submit(walk_part, prefix))
-            if status == AT_BOTTOM:
-                whole.skip()
-                whole.take_over(parts.popleft().result())
+        waiting = deque(parts_of(first_moves(game, wanted), wanted))
+        walked: deque[Future[Walker]] = deque()
+        while waiting or walked:
+            while waiting and len(walked) <= workers:  # one ahead; more would hold memory without need
+                walked.append(pool.submit(walk_part, waiting.popleft()))
+            whole.take_over(walked.popleft().result())
     return whole
 
 
@@ -318,12 +357,14 @@ def bottom_histories(walker: Walker, bottom: int) -> list[list[int]]:
     return found
 
 
-def example_histories(game: Game, progress: Progress | None = None) -> tuple[Enumeration, list[list[int]]]:
-    """Walk every history of `game`; the second part is one history in each information set."""
+def example_histories(
+    game: Game, progress: Progress | None = None, longest: int | None = None
+) -> tuple[Enumeration, list[list[int]]]:
+    """Walk every history of `game`, of up to `longest` moves; the second part is one history in each information set."""
     try_out(game)
     sink = new_sink(EXAMPLES, length=np.full(1, -1, np.int64), example=np.zeros(game.max_length + 2, np.int64))
     walker = Walker(game, new_recall(), new_sets(), sink, shared=Shared(game, progress))
-    walker.run()
+    bottom_histories(walker, game.max_length if longest is None else longest)
     found = walker.result()
     ends = np.cumsum(walker.sink.length[: len(found.sets.player)])
     starts = np.concatenate([[0], ends])

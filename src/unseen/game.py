@@ -113,7 +113,7 @@ def parameter(
 ) -> Any:  # fmt: skip
     """Declare a parameter with bounds: `cards: int = parameter(3, minimum=2, maximum=500, help="cards in the deck")`.
 
-    Or with named values: `order: int = parameter("shuffled", choices=("sorted", "shuffled"))`; `self.order` is then 0 or 1.
+    Or with named values: `order: Any = parameter("shuffled", choices=("sorted", "shuffled"))`; rules see `self.order` as 0 or 1.
     """
     return Parameter(default, minimum, maximum, help, choices)
 
@@ -194,7 +194,8 @@ class Game(Compiled):
         for name, value in list(vars(cls).items()):
             annotation = str(vars(cls).get("__annotations__", {}).get(name, ""))
             is_declared = annotation and "ClassVar" not in annotation and name not in _NOT_PARAMETERS
-            if name in inherited and type(value) is type(inherited[name].default):
+            if name in inherited and not isinstance(value, Parameter):
+                inherited[name].read(cls.__name__, name, value)
                 cls.parameters[name] = inherited[name].with_default(value)
             elif isinstance(value, Parameter) or (is_declared and isinstance(value, int)):
                 if name not in inherited and hasattr(Game, name):

@@ -193,6 +193,23 @@ def with_room(recall: Recall, sets: Sets, nodes: int, infosets: int, cells: int)
     return recall, sets
 
 
+def bytes_for_room(recall: Recall, sets: Sets, nodes: int, infosets: int, cells: int) -> int:
+    """The bytes that `with_room` will ask for while the old arrays are still there."""
+    total = 0
+    for arrays, used, more in (
+        (recall[:7], recall.size[0], nodes), (sets[:6], sets.sizes[0], infosets), (sets[6:7], sets.sizes[1], cells),
+    ):  # fmt: skip
+        factor = _enough(len(arrays[0]), int(used) + more) / len(arrays[0])
+        total += int(factor * sum(array.nbytes for array in arrays)) if factor > 1.0 else 0
+    return total
+
+
+def padded(sets: Sets, cells: int) -> Sets:
+    """The sets with spare room for one more, with so many cells: enough for a walk that adds none."""
+    longer: Any = {name: extended(getattr(sets, name), len(sets.player) + 1) for name in Sets._fields[:6]}
+    return sets._replace(**longer, actions=extended(sets.actions, len(sets.actions) + cells))
+
+
 def _enough(capacity: int, needed: int) -> int:
     """The first doubling of `capacity` that is at least `needed`."""
     while capacity < needed:

@@ -46,18 +46,21 @@ def registered(name: str) -> type[Game]:
     return found
 
 
-def parse(spec: str) -> tuple[str, dict[str, Any]]:
-    """Split `name(a=1, b=2)` into its name and parameters. Values are numbers, true or false, or words; nothing is evaluated."""
+def parse(spec: str, what: str = "game") -> tuple[str, dict[str, Any]]:
+    """Split `name(a=1, b=2)` into its name and parameters. Values are numbers, true or false, or words; nothing is evaluated.
+
+    `what` is what the string names, for messages.
+    """
     found = re.fullmatch(r"\s*(.*\.py:\w+|[^()]*?)\s*(?:\((.*)\))?\s*", spec)
     if found is None:
-        raise UnseenError(f"game {spec!r}: it is not of the form name or name(parameter=value, ...); is a bracket missing?")
+        raise UnseenError(f"{what} {spec!r}: it is not of the form name or name(parameter=value, ...); is a bracket missing?")
     parameters: dict[str, Any] = {}
     for part in filter(None, (p.strip() for p in (found[2] or "").split(","))):
         key, equals, value = (p.strip() for p in part.partition("="))
         if not equals or not key.isidentifier():
-            raise UnseenError(f"game {spec!r}: {part!r} is not of the form parameter=value.")
+            raise UnseenError(f"{what} {spec!r}: {part!r} is not of the form parameter=value.")
         if key in parameters:
-            raise UnseenError(f"game {spec!r}: parameter {key} is given twice.")
+            raise UnseenError(f"{what} {spec!r}: parameter {key} is given twice.")
         parameters[key] = _literal(value)
     return found[1], parameters
 

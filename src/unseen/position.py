@@ -88,7 +88,7 @@ class Position:
         payoffs = [self._call("utility", self.state, who) for who in (0, 1)]
         if not all(isinstance(u, (int, float, np.number)) and isfinite(u) for u in payoffs) or abs(sum(payoffs)) > 1e-9:
             self._fault(f"utility gives the payoffs {payoffs}, which must be finite numbers that sum to zero")
-        return float(payoffs[0]), float(payoffs[1])
+        return payoffs[0] + 0.0, payoffs[1] + 0.0  # not -0.0
 
     def seen(self, who: int) -> tuple[Percept, ...]:
         """The action-observation history of player 0, player 1 or PUBLIC."""

@@ -18,11 +18,14 @@ class ProgressBar:
         self.bar: Any = None
         self.task: Any = None
         self.done = 0
+        self.is_over = False
 
     def __enter__(self) -> ProgressBar:
         return self
 
     def __call__(self, done: int) -> None:
+        if self.is_over:
+            return
         self.done = done
         elapsed = time.monotonic() - self.began
         if self.bar is None and elapsed > SHOW_AFTER_SECONDS:
@@ -45,5 +48,6 @@ class ProgressBar:
         self.bar.start()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.is_over = True
         if self.bar is not None:
             self.bar.stop()

@@ -20,7 +20,7 @@ import numpy as np
 from unseen.compiling import JIT_DISABLED, kernel
 from unseen.engine import step
 from unseen.errors import GameFault, RuleError
-from unseen.game import CHANCE, MAX_TOKEN, TERMINAL, Game, PlainState, cut
+from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, PlainState, cut
 from unseen.loading import load
 from unseen.position import history_text, is_token, is_whole, percept_of, rule_exception
 
@@ -28,6 +28,8 @@ DEFAULT_HISTORIES = 10_000
 DEFAULT_PLAYOUTS = 200
 UNWRITTEN = -77
 LEFT_OVER = 85
+MAX_NAMED = 40
+"""At histories with more actions, the names of only so many are compared."""
 DECLARED = {"num_actions": 1, "num_outcomes": 0, "max_length": 1}
 """The numbers that a class declares, and the least that each may be."""
 Progress = Callable[[int], None]
@@ -111,7 +113,8 @@ class _Node:
 
     history: tuple[int, ...]
     state: PlainState
-    seen: tuple[tuple[Any, ...], tuple[Any, ...]]
+    seen: tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
+    """By player 0, player 1 and the public."""
     mover: int = CHANCE
     player: int = TERMINAL
 
@@ -128,6 +131,7 @@ class _Inspector:
         self.report = Report(game)
         self.faults: dict[str, Fault] = {}
         self.infosets: dict[Any, tuple[tuple[int, ...], dict[str, Any]]] = {}
+        self.pictures: dict[Any, tuple[tuple[int, ...], Any]] = {}
         self.compiled = not JIT_DISABLED
         self.compact = game.new_states(1)
 
@@ -198,7 +202,7 @@ class _Inspector:
                 self.fault("start incomplete", f"start() does not set field {name!r}", ())
         if self.compiled:
             self.compare_start(clean)
-        return _Node((), clean, ((), ()))
+        return _Node((), clean, ((), (), ()))
 
     # One history --------------------------------------------------------------------------------------------------------------
 
@@ -220,6 +224,7 @@ class _Inspector:
             return []
         if self.game.simultaneous and (player == 1) != (node.mover == 0):
             self.fault("simultaneous order", "the game is marked simultaneous, but its moves are not 0 and then 1", node.history)
+        self.check_renderings(node)
         if player == TERMINAL:
             self.check_utilities(node)
             return []
@@ -285,11 +290,11 @@ class _Inspector:
 
     def check_infoset(self, node: _Node, player: int, actions: list[int]) -> None:
         """All that the player to move is shown must be the same at histories that it cannot tell apart."""
-        names = [str(self.twice(node, "describe_action", a, call=self.call)) for a in actions]
+        some = actions if len(actions) <= MAX_NAMED else [*actions[: MAX_NAMED // 2], *actions[-MAX_NAMED // 2 :]]
+        names = [str(self.twice(node, "describe_action", a, call=self.call)) for a in some]
         shown = {
             "list of actions": actions,
             "naming of actions": names,
-            "rendering": self.twice(node, "render", player, call=self.call),
         }
         earlier, before = self.infosets.setdefault((player, node.seen[player]), (node.history, shown))
         for what, value in shown.items():
@@ -299,6 +304,20 @@ class _Inspector:
                     f"infoset {what}",
                     f"player {player} has seen the same as at {where}, but the {what} is different: "
                     f"{before[what]!r} there, {value!r} here",
+                    node.history,
+                )
+
+    def check_renderings(self, node: _Node) -> None:
+        """What a viewer is shown, moving or waiting, must be the same at histories that it cannot tell apart."""
+        for who in (0, 1, PUBLIC):
+            picture = self.twice(node, "render", who, call=self.call)
+            earlier, before = self.pictures.setdefault((who, node.seen[who]), (node.history, picture))
+            if before != picture:
+                viewer = "the public" if who == PUBLIC else f"player {who}"
+                self.fault(
+                    "infoset rendering",
+                    f"{viewer} has seen the same as at {history_text(self.game, earlier)}, but the rendering is different: "
+                    f"{before!r} there, {picture!r} here",
                     node.history,
                 )
 
@@ -321,10 +340,10 @@ class _Inspector:
         if self.compiled:
             self.compare_apply(node, a, state, told)
         seen = []
-        for who in (0, 1):
+        for who in (0, 1, PUBLIC):
             percept = percept_of(who, node.player, a, told)
             seen.append((*node.seen[who], percept) if any(percept) else node.seen[who])
-        return _Node(history, state, (seen[0], seen[1]), mover=node.player)
+        return _Node(history, state, (seen[0], seen[1], seen[2]), mover=node.player)
 
     # Compiled rules -------------------------------------------------------------------------------------------------------------
 

@@ -21,7 +21,7 @@ from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game
 from unseen.infosets import has_room, infoset_at, next_node
 
 COUNT, STORE, STREAM, EXAMPLES = 0, 1, 2, 3
-HISTORIES, TERMINALS, LONGEST, DEPTH, STORED = range(5)
+HISTORIES, TERMINALS, LONGEST, DEPTH, STORED, ENTERED = range(6)
 BEFORE_THE_START = -1
 DONE, LEAF, PAUSED, AT_BOTTOM, NO_ROOM = range(5)
 TOO_LONG, BAD_COUNT, OTHER_ACTIONS, BAD_CHANCE, BAD_PLAYER, BAD_TOKEN, BAD_UTILITY, BAD_ACTION = range(5, 13)
@@ -244,28 +244,24 @@ def is_roomy(stack, recall, sets, sink, counters):
 
 @kernel
 def walk(game, stack, recall, sets, sink, counters, out, tell, prefix, bottom, budget):
-    """Go on with the walk over the histories that begin with `prefix`, for up to `budget` more of them.
+    """Go on with the walk from the history `prefix` to the end of the game's last history, for up to `budget` more histories.
 
-    Returns DONE, PAUSED, NO_ROOM, a fault, or AT_BOTTOM when it has come to a history of length `bottom`.
+    Returns DONE, PAUSED, NO_ROOM, a fault, or AT_BOTTOM whenever it has come to a history of length `bottom`.
     """
     depth = counters[DEPTH]
-    top = len(prefix)
     pause = counters[HISTORIES] + budget
     status = DONE
     while (depth >= 0 or counters[HISTORIES] == 0) and status == DONE:
-        if depth >= top and stack.next[depth] == stack.n_actions[depth]:
+        if depth >= 0 and stack.next[depth] == stack.n_actions[depth]:
             depth -= 1
             continue
-        if 0 <= depth < top and stack.next[depth] > 0:  # all that begins with the prefix has been walked
-            depth = BEFORE_THE_START
-            break
         if counters[HISTORIES] >= pause:
             status = PAUSED
             break
         if not is_roomy(stack, recall, sets, sink, counters):
             status = NO_ROOM
             break
-        if 0 <= depth < top:
+        if 0 <= depth < len(prefix) and counters[ENTERED] == 0:
             while stack.actions[depth, stack.next[depth]] != prefix[depth]:
                 stack.next[depth] += 1
         status = advance(game, stack, depth, recall, sets, sink, counters, out, tell)
@@ -273,6 +269,8 @@ def walk(game, stack, recall, sets, sink, counters, out, tell, prefix, bottom, b
             status = DONE
             continue
         depth += 1
+        if depth == len(prefix):
+            counters[ENTERED] = 1
         if status == DONE and depth == bottom:
             status = AT_BOTTOM
     counters[DEPTH] = depth

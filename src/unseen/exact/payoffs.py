@@ -13,20 +13,22 @@ import numpy as np
 from scipy.sparse import coo_array, csr_array
 
 from unseen.enumeration import (
-    HISTORIES_PER_CALL,
+    LARGE,
     PARTS_PER_WORKER,
     Enumeration,
+    Part,
     Progress,
     Shared,
     Walker,
     bottom_histories,
     core_count,
     first_moves,
+    parts_of,
     threads,
 )  # fmt: skip
 from unseen.exact.treeplex import Floats
-from unseen.infosets import with_room
-from unseen.walk import STREAM, new_sink
+from unseen.infosets import padded, with_room
+from unseen.walk import STREAM, Sink, new_sink
 
 
 class Payoffs(Protocol):
@@ -49,7 +51,7 @@ class StoredPayoffs:
     def __init__(self, found: Enumeration) -> None:
         shape = (int(found.sets.sizes[2]), int(found.sets.sizes[3]))
         sink = found.sink
-        entries = coo_array((sink.payoff, (sink.row.astype(np.int32), sink.column.astype(np.int32))), shape=shape)
+        entries = coo_array((sink.payoff, (sink.row, sink.column)), shape=shape)
         self.matrix: csr_array = entries.tocsr()  # adds up terminals with the same pair of sequences
         self._transposed: csr_array | None = None
 
@@ -82,10 +84,11 @@ class StreamedPayoffs:
 
     def __init__(self, found: Enumeration, progress: Progress | None = None, workers: int | None = None) -> None:
         self.game, self.progress = found.game, progress
-        self.recall, self.sets = with_room(found.recall, found.sets, 2, 1, found.game.width)
+        self.recall, self.sets = found.recall, padded(found.sets, found.game.width)
+        self.recall, _ = with_room(self.recall, self.sets, 2, 0, 0)
         self.sizes = found.sets.sizes[2:].tolist()
-        self.workers = core_count(workers) if found.histories > HISTORIES_PER_CALL else 1
-        self.bottom = len(first_moves(self.game, PARTS_PER_WORKER * self.workers)[0]) if self.workers > 1 else -1
+        self.workers = core_count(workers) if found.histories > LARGE else 1
+        self.length = len(first_moves(self.game, PARTS_PER_WORKER * self.workers)[0]) if self.workers > 1 else 0
 
     @property
     def nbytes(self) -> int:
@@ -97,16 +100,27 @@ class StreamedPayoffs:
 
     def both(self, plan0: Floats, plan1: Floats) -> tuple[Floats, Floats]:
         shared = Shared(self.game, self.progress)
-        sinks = [
-            new_sink(STREAM, plan0=plan0, plan1=plan1, value0=np.zeros(len(plan0)), value1=np.zeros(len(plan1)))
-            for _ in range(self.workers)
-        ]
-        prefixes = bottom_histories(Walker(self.game, self.recall, self.sets, sinks[0], shared=shared), self.bottom)
+        parts = self.parts(plan0, plan1)
+        sinks = [new_values(plan0, plan1) for _ in range(min(self.workers, len(parts)))]
 
         def walk_parts(worker: int) -> None:
-            for prefix in prefixes[worker :: self.workers]:
-                Walker(self.game, self.recall, self.sets, sinks[worker], prefix, shared).run()
+            for part in parts[worker :: len(sinks)]:
+                Walker(self.game, self.recall, self.sets, sinks[worker], part.prefix, shared).run(part)
 
-        with threads(self.workers, shared) as pool:
-            list(pool.map(walk_parts, range(self.workers)))
+        with threads(len(sinks), shared) as pool:
+            list(pool.map(walk_parts, range(len(sinks))))
         return np.sum([sink.value0 for sink in sinks], axis=0), np.sum([sink.value1 for sink in sinks], axis=0)
+
+    def parts(self, plan0: Floats, plan1: Floats) -> list[Part]:
+        """The walk that these plans need, cut into parts."""
+        wanted = PARTS_PER_WORKER * self.workers
+        if self.workers > 1:
+            start = Walker(self.game, self.recall, self.sets, new_values(plan0, plan1))
+            if histories := bottom_histories(start, self.length):
+                return parts_of(histories, wanted)
+        return [Part([], 0, 1)]
+
+
+def new_values(plan0: Floats, plan1: Floats) -> Sink:
+    """A sink for the values of all sequences against these plans."""
+    return new_sink(STREAM, plan0=plan0, plan1=plan1, value0=np.zeros(len(plan0)), value1=np.zeros(len(plan1)))

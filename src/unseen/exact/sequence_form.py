@@ -127,7 +127,10 @@ class SequenceForm:
     def evaluate(self, strategy: Strategy) -> Exploitability:
         """Both best-response values against `strategy`, their sum, and the value of following it."""
         behaviour0, behaviour1, missing = self.behaviours(strategy)
-        plans = self.players[0].plan(behaviour0), self.players[1].plan(behaviour1)
-        values = self.payoffs.both(*plans)
+        return self.evaluate_plans(self.players[0].plan(behaviour0), self.players[1].plan(behaviour1), missing)
+
+    def evaluate_plans(self, plan0: Floats, plan1: Floats, missing: int = 0) -> Exploitability:
+        """The same for a plan of each player, shapes (q0,) and (q1,)."""
+        values = self.payoffs.both(plan0, plan1)
         best0, best1 = (tree.best_response(v)[0] for tree, v in zip(self.players, values, strict=True))
-        return Exploitability((best0, best1), float(plans[0] @ values[0]), missing)
+        return Exploitability((best0, best1), float(plan0 @ values[0]), missing)

@@ -96,7 +96,8 @@ class Treeplex:
             here = np.flatnonzero(depth == d)
             before = np.where(owner[here] >= 0, label[owner[here]], 0)
             last = self.actions[self.parent[here]]
-            _, label[here], sizes = np.unique(np.stack([before, last]), axis=1, return_inverse=True, return_counts=True)
+            together = before * (int(self.actions.max()) + 2) + last + 1  # one number for (before, last)
+            _, label[here], sizes = np.unique(together, return_inverse=True, return_counts=True)
             total += float(np.sqrt(sizes).sum())
         return total
 

@@ -125,8 +125,11 @@ class Goofspiel(Game):
         held = [s.hand[0] | (1 << s.bid if s.bid != NONE and who != 0 else 0), s.hand[1]]  # a bid is a secret until both are made
         hands = [self.card_names(hand) if self.bids_seen or owner == who else "?" for owner, hand in enumerate(held)]
         prize = "-" if s.prize == NONE else s.prize + self.lowest
+        order = -1 if self.order == DESCENDING else 1
+        to_come = " ".join(self.card_names(s.prizes).split()[::order])
+        bid = f"; your bid {s.bid + self.lowest}" if who == 0 and s.bid != NONE else ""
         score = "level" if s.lead == 0 else f"{'first' if s.lead > 0 else 'second'} leads by {abs(s.lead)}"
-        return f"prize {prize}, to come {self.card_names(s.prizes)}; hands {hands[0]} | {hands[1]}; {score}"
+        return f"prize {prize}, to come {to_come}; hands {hands[0]} | {hands[1]}; {score}{bid}"
 
     def card_names(self, mask: int) -> str:
         return " ".join(str(card + self.lowest) for card in range(self.cards) if mask >> card & 1) or "-"

@@ -1,8 +1,9 @@
 """Kuhn poker and its generalisation to a larger deck.
 
 Sources: H. W. Kuhn, "A simplified two-person poker", Contributions to the Theory of Games 1 (1950). One-Card Poker is the same
-with more cards: G. J. Gordon, "No-regret algorithms for structured prediction problems" (2005), as used by Lanctot et al., "Monte
-Carlo sampling for regret minimization in extensive games" (2009), with 500 cards.
+with more cards: G. J. Gordon, "No-regret algorithms for structured prediction problems" (2005), as used by Lanctot et al.,
+"Monte Carlo sampling for regret minimization in extensive games" (2009), with 500 cards. That paper prints 22.4 million
+histories; there are 1 + 500 + 500 x 499 x 9 = 2,246,001. Its information sets and M-values are as here.
 """
 
 from __future__ import annotations

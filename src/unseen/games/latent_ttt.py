@@ -36,9 +36,10 @@ class LatentTTT(Game):
     Rules: X moves first. A player chooses a square that it sees to be free. The choice stays hidden until the opponent has made
     its next one, and is then revealed. If both chose the same square, the first to choose has it and the other's choice is lost.
     Three in a row win, at once even if the last of them is still hidden; with `hidden_lines=False`, when it is revealed. The game
-    is a draw when the board is full; with `hidden_end=False`, when its last mark has been revealed.
+    ends when the board is full, which reveals its last mark; with `hidden_end=False`, only when that has been revealed by
+    one more choice.
 
-    Players see: all choices except the opponent's last one.
+    Players see: all choices except the opponent's last one; in the end, all of them.
 
     Payoffs: 1 to the winner, -1 to the loser, 0 for a draw.
     """
@@ -94,6 +95,8 @@ class LatentTTT(Game):
             self.end(s, NONE)
         s.latent = a
         s.turn = other
+        if s.over:
+            tell[PUBLIC] += (SQUARES + 1) * (a + 1)  # the last choice too
 
     def end(self, s, winner):
         s.over = 1
@@ -108,7 +111,8 @@ class LatentTTT(Game):
         return f"{MARKS[s.turn]} {square_name(a)}"
 
     def render(self, s: Any, who: int) -> str:
-        seen = self.revealed(s)
-        if who == 1 - s.turn:
-            seen |= s.marks[who]
-        return draw_board(s.marks[0] & seen, s.marks[1] & seen)
+        if s.over:
+            return draw_board(s.marks[0], s.marks[1])
+        shown = self.revealed(s)
+        seen = shown | (s.marks[who] if who == 1 - s.turn else 0)
+        return draw_board(s.marks[0] & seen, s.marks[1] & seen, hidden=seen & ~shown)

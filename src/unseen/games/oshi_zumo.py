@@ -89,4 +89,5 @@ class OshiZumo(Game):
     def render(self, s: Any, who: int) -> str:
         squares = ["W" if place == s.place else "." for place in range(-self.size, self.size + 1)]
         ends = ["W" if s.place < -self.size else "|", "W" if s.place > self.size else "|"]
-        return f"{ends[0]} {' '.join(squares)} {ends[1]}  coins {s.coins[0]} | {s.coins[1]}"
+        bid = f"; your bid {s.bid}" if who == 0 and s.bid != NONE else ""
+        return f"{ends[0]} {' '.join(squares)} {ends[1]}  coins {s.coins[0]} | {s.coins[1]}; rounds played {s.rounds}{bid}"

@@ -1,7 +1,8 @@
 """Phantom Tic-Tac-Toe: noughts and crosses without seeing the opponent's marks.
 
 Source: F. Wisser, "Evaluating the performance of Presumed Payoff Perfect Information Monte Carlo sampling against optimal
-strategies" (2016). The abrupt variant is OpenSpiel's.
+strategies" (2016). The abrupt variant is OpenSpiel's. The paper speaks of about 10^10 full games and 5.6 million information
+sets; there are 9,829,101,024 and 5,990,669.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from unseen.compiling import piece
-from unseen.game import TERMINAL, Game, parameter
+from unseen.game import PUBLIC, TERMINAL, Game, parameter
 
 SQUARES = 9
 FULL = (1 << SQUARES) - 1
@@ -30,10 +31,12 @@ def has_line(marks):
     return False
 
 
-def draw_board(xs: int, os: int, unknown: str = ".") -> str:
-    """A board of three lines; `unknown` stands where there is neither mark."""
-    squares = ["X" if xs >> k & 1 else "O" if os >> k & 1 else unknown for k in range(SQUARES)]
-    return "\n".join(" ".join(squares[row : row + 3]) for row in range(0, SQUARES, 3))
+def draw_board(xs: int, os: int, empty: str = ".", hidden: int = 0) -> str:
+    """A board with its rows and columns named; `empty` stands where there is no mark, hidden marks are small."""
+    squares = ["X" if xs >> k & 1 else "O" if os >> k & 1 else empty for k in range(SQUARES)]
+    squares = [square.lower() if hidden >> k & 1 else square for k, square in enumerate(squares)]
+    rows = [f"{'321'[row]} {' '.join(squares[3 * row : 3 * row + 3])}" for row in range(3)]
+    return "\n".join([*rows, "  a b c"])
 
 
 def square_name(square: int) -> str:
@@ -47,7 +50,8 @@ class PhantomTTT(Game):
     mark and the turn passes. If the opponent's mark is there, the player is told so and tries another; with `abrupt=True` it
     loses its turn instead. Three in a row win; a full board is a draw.
 
-    Players see: whether their own tries succeeded, and nothing of the opponent's, not even how often it tried.
+    Players see: whether their own tries succeeded, and nothing of the opponent's, not even how often it tried; in the end, the
+    whole board.
 
     Payoffs: 1 to the winner, -1 to the loser, 0 for a draw.
     """
@@ -90,6 +94,8 @@ class PhantomTTT(Game):
             if has_line(s.marks[me]):
                 s.winner = me
             s.turn = other
+        if self.player(s) == TERMINAL:
+            tell[PUBLIC] = 1 + (s.marks[0] << SQUARES) + s.marks[1]
 
     def utility(self, s, who):
         if s.winner < 0:
@@ -100,7 +106,9 @@ class PhantomTTT(Game):
         return f"{MARKS[s.turn]} {square_name(a)}"
 
     def render(self, s: Any, who: int) -> str:
-        if who not in (0, 1):
+        if self.player(s) == TERMINAL:
+            return draw_board(s.marks[0], s.marks[1])
+        if who == PUBLIC:
             return draw_board(0, 0, "?")
         mine, theirs = s.marks[who], s.bumped[who]
         return draw_board(mine, theirs, "?") if who == 0 else draw_board(theirs, mine, "?")

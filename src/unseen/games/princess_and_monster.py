@@ -5,13 +5,13 @@ Bowling, "Monte Carlo sampling for regret minimization in extensive games" (2009
 horizon of 13 steps. The paper counts 91.8 million histories, the longest of 13 moves, 20,000 information sets and the M-values
 9541 and 2930.
 
-The rules here give 91,803,132 histories, the longest of 13 moves, and were found by counting. Among 1,920 readings (players may
-stay or not, or bump into walls, the same for both or not; 10 to 14 moves; starts on one square allowed or not, or a capture;
-capture checked after each move, after each pair of moves, also on swapping squares, or not at all; one or two random
-placements) no other comes within 0.8% of the paper's number. With these rules a player that sees nothing but its own way has
-9,454 or 2,469 information sets, 11,923 in all, and M-values 5411.9 and 1300.1 if actions are directions, 4812.1 and 1256.5 if
-they are target squares. No reading gives the paper's 20,000 or its M-values; an M-value of 9541 needs more than 9,541
-information sets, so players there must see something else.
+The rules here give 91,803,132 histories, the longest of 13 moves, and were found by counting 1,920 readings: players may stay
+or not, or bump into walls, the same for both or not; 10 to 14 moves; starts on one square allowed or not, or a capture; capture
+checked after each move, after each pair of moves, also on swapping squares, or not at all; one random placement or two. No
+other comes within 1% of the paper's number, except these rules with both placements in one step, whose longest game has 12. A
+player that sees nothing but its own way has 9,454 or 2,469 information sets, 11,923 in all, and M-values of 5411.9 and 1300.1
+if actions are directions, 4812.1 and 1256.5 if they are target squares. No reading gives the paper's 20,000 or its M-values; an
+M-value of 9541 needs at least 9,541 information sets, so players there must see something else.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ from typing import Any
 import numpy as np
 
 from unseen.errors import UnseenError
-from unseen.game import CHANCE, TERMINAL, Game, parameter
+from unseen.game import CHANCE, PUBLIC, TERMINAL, Game, parameter
 
 UP, LEFT, STAY, RIGHT, DOWN = range(5)
 NAMES = ("up", "left", "stay", "right", "down")
 PRINCESS, MONSTER = 0, 1
 NOWHERE = -1
 PLACEMENTS = 2
+CAUGHT, FREE = 1, 2
 
 
 class PrincessAndMonster(Game):
@@ -38,7 +39,7 @@ class PrincessAndMonster(Game):
     move both are on one square, the princess is caught. The game ends then, or after `horizon` steps; the two placements are
     steps.
 
-    Players see: where they are themselves, and nothing of the other.
+    Players see: where they are themselves, and nothing of the other; in the end, whether she was caught.
 
     Payoffs: the monster pays the princess 1 for each move, of either, after which she is free.
     """
@@ -104,6 +105,8 @@ class PrincessAndMonster(Game):
             s.place[who] += (a == DOWN) * self.columns - (a == UP) * self.columns + (a == RIGHT) - (a == LEFT)
             s.caught = s.place[PRINCESS] == s.place[MONSTER]
         s.steps += 1
+        if s.caught or s.steps == self.horizon:
+            tell[PUBLIC] = CAUGHT if s.caught else FREE
 
     def utility(self, s, who):
         free = float(s.steps - PLACEMENTS - s.caught)
@@ -118,4 +121,11 @@ class PrincessAndMonster(Game):
         squares = ["."] * (self.rows * self.columns)
         if who in (PRINCESS, MONSTER) and s.place[who] != NOWHERE:
             squares[s.place[who]] = "PM"[who]
-        return "\n".join(" ".join(squares[r * self.columns : (r + 1) * self.columns]) for r in range(self.rows))
+        lines = [" ".join(squares[r * self.columns : (r + 1) * self.columns]) for r in range(self.rows)]
+        moves = max(s.steps - PLACEMENTS, 0)
+        own_moves = (moves + 1) // 2 if who == PRINCESS else moves // 2
+        if who != PUBLIC:
+            lines.append(f"own moves: {own_moves}")
+        if self.player(s) == TERMINAL:
+            lines.append("caught" if s.caught else "still free")
+        return "\n".join(lines)
