@@ -47,7 +47,7 @@ def test_json_has_the_promised_names():
 
 @pytest.mark.parametrize("args", [
     ("games",), ("info", "xi"), ("check", "xi"), ("playthrough", "xi"), ("value", "xi"), ("strategy", "xi"), ("bench", "xi"),
-    ("exploitability", "xi", "--strategy", "uniform"),
+    ("exploitability", "xi", "--strategy", "uniform"), ("solve", "xi", "--iterations", "9"),
 ])  # fmt: skip
 def test_every_command_speaks_to_people_too(args):
     result = CliRunner().invoke(app, list(args))

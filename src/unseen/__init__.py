@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from unseen.enumeration import Enumeration, enumerate_game
     from unseen.exact.equilibrium import Equilibrium, solve_exactly
     from unseen.exact.sequence_form import Exploitability, SequenceForm
+    from unseen.solving.job import Solved, solve
     from unseen.strategy import Strategy
 
 # Names whose modules are imported when first used, so that `import unseen` stays quick.
@@ -28,16 +29,19 @@ _LATER = {
     "Exploitability": "exact.sequence_form",
     "Playouts": "engine",
     "SequenceForm": "exact.sequence_form",
+    "Solved": "solving.job",
     "Strategy": "strategy",
     "enumerate_game": "enumeration",
     "playouts": "engine",
+    "solve": "solving.job",
     "solve_exactly": "exact.equilibrium",
 }
 
 __all__ = [
-    "CHANCE", "PUBLIC", "TERMINAL", "Belief", "BeliefTooLarge", "Enumeration", "Equilibrium", "Exploitability", "Game", "GameFault",
-    "Percept", "Playouts", "Position", "RuleError", "SequenceForm", "Strategy", "StrategyFileError", "UnseenError", "__version__",
-    "enumerate_game", "fingerprint", "kernel", "load", "names", "parameter", "piece", "playouts", "solve_exactly",
+    "CHANCE", "PUBLIC", "TERMINAL", "Belief", "BeliefTooLarge", "Enumeration", "Equilibrium", "Exploitability", "Game",
+    "GameFault", "Percept", "Playouts", "Position", "RuleError", "SequenceForm", "Solved", "Strategy", "StrategyFileError",
+    "UnseenError", "__version__", "enumerate_game", "fingerprint", "kernel", "load", "names", "parameter", "piece",
+    "playouts", "solve", "solve_exactly",
 ]  # fmt: skip
 
 

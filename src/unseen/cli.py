@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import io
 import json
@@ -272,6 +273,59 @@ def value(
     if picture is not None:
         rows["and drawn in"] = str(picture)
     show(as_json, result, lambda: facts(loaded.spec, rows))
+
+
+@command
+def solve(
+    game: GameName,
+    algorithm: Annotated[str, typer.Option(help="Such as cfr+, dcfr, 'outcome_sampling(epsilon=0.6)'.")] = "dcfr",
+    iterations: Annotated[int | None, typer.Option(help="Stop after so many iterations.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds of solving.")] = None,
+    until: Annotated[float | None, typer.Option(help="Stop when the exploitability (sum) is at most this.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Save the strategy to this file, and checkpoints beside it.")] = None,
+    log: Annotated[Path | None, typer.Option(help="Write each evaluation to this file, as a line of JSON.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint of --out, if there is one.")] = False,
+    checkpoint_seconds: Annotated[float, typer.Option(min=0.01, help="Seconds between checkpoints.")] = 30.0,
+    streamed: Streamed = False, memory: Memory = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Solve a game by regret minimisation, as closely as asked for. Ctrl-C keeps what there is."""
+    from unseen.files import write_atomically
+    from unseen.solving import job
+
+    if resume and out is None:
+        raise UnseenError("--resume needs --out: the checkpoint is kept beside that file.")
+    loaded = loading.load(game)
+    form = sequence_form(loaded, memory, streamed)
+    lines: list[str] = []
+    with ProgressBar(f"{algorithm} on {loaded.name}", "iterations") as bar:
+
+        def watch(point: job.Point) -> None:
+            lines.append(json.dumps({"game": loaded.spec, "algorithm": algorithm, "seed": seed, **dataclasses.asdict(point)}))
+            if log is not None:
+                write_atomically(log, ["\n".join([*lines, ""]).encode()])
+
+        def tick(solver: Any, points: list[job.Point]) -> None:
+            bar(solver.iterations, f"exploitability (sum) {points[-1].exploitability:.3g}" if points else "")
+
+        found = job.solve(
+            loaded, algorithm, iterations=iterations, seconds=seconds, until=until, seed=seed, form=form, watch=watch, tick=tick,
+            save=None if out is None else out.with_name(out.name + ".checkpoint"), save_every=checkpoint_seconds, resume=resume,
+        )  # fmt: skip
+    if out is not None:
+        found.strategy.save(out)
+    last = found.last
+    result = {"game": loaded.spec, "algorithm": algorithm, **dataclasses.asdict(last), "stopped": found.stopped}
+    rows = {
+        "iterations": last.iterations,
+        "seconds of solving": f"{last.seconds:.2f}",
+        "nodes touched": last.nodes,
+        "best responses": per_player(last.best_response, ".6g"),
+        "exploitability (sum of both)": number(last.exploitability),
+        "value of the profile to the first player": number(last.value),
+    }
+    if out is not None:
+        rows["the strategy is in"] = str(out)
+    show(as_json, result, lambda: facts(f"{algorithm} on {loaded.spec}" + " (stopped)" * found.stopped, rows))
 
 
 @command

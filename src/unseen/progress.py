@@ -23,7 +23,7 @@ class ProgressBar:
     def __enter__(self) -> ProgressBar:
         return self
 
-    def __call__(self, done: int) -> None:
+    def __call__(self, done: int, note: str = "") -> None:
         if self.is_over:
             return
         self.done = done
@@ -31,7 +31,7 @@ class ProgressBar:
         if self.bar is None and elapsed > SHOW_AFTER_SECONDS:
             self._show()
         if self.bar is not None:
-            self.bar.update(self.task, completed=done, rate=f"{done / elapsed:,.0f} {self.unit}/s")
+            self.bar.update(self.task, completed=done, rate=f"{done / elapsed:,.0f} {self.unit}/s", note=note)
 
     def _show(self) -> None:
         from rich.console import Console
@@ -41,10 +41,11 @@ class ProgressBar:
             SpinnerColumn(),
             TextColumn(f"{self.label}: {{task.completed:,.0f}} {self.unit}"),
             TextColumn("{task.fields[rate]}"),
+            TextColumn("{task.fields[note]}"),
             TimeElapsedColumn(),
         )
         self.bar = Progress(*columns, console=Console(stderr=True), transient=True)
-        self.task = self.bar.add_task(self.label, total=None, rate="")
+        self.task = self.bar.add_task(self.label, total=None, rate="", note="")
         self.bar.start()
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

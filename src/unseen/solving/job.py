@@ -1,0 +1,167 @@
+"""Solving as a job: run a solver until it is good enough, watch it converge, and lose nothing on the way."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from math import inf
+from pathlib import Path
+from typing import Any
+
+from unseen.enumeration import Progress
+from unseen.errors import UnseenError
+from unseen.exact.sequence_form import Exploitability, SequenceForm
+from unseen.game import Game
+from unseen.loading import load
+from unseen.solving import checkpoint
+from unseen.solving.algorithms import make_solver
+from unseen.solving.solvers import Solver
+from unseen.strategy import Strategy
+
+SECONDS_PER_RUN = 0.25
+GROWTH = 1.25
+"""Evaluations come at iterations that grow by this factor, or later if evaluating would take over a fifth of the time."""
+EVALUATION_SHARE = 0.2
+
+
+@dataclass(frozen=True)
+class Point:
+    """How far a solver had come at one moment of a run."""
+
+    iterations: int
+    seconds: float
+    nodes: int
+    best_response: tuple[float, float]
+    exploitability: float
+    value: float
+
+
+@dataclass
+class Solved:
+    """The result of a job: the average strategy and how it converged."""
+
+    strategy: Strategy
+    algorithm: str
+    points: list[Point] = field(default_factory=list)
+    stopped: bool = False
+    """Whether Ctrl-C ended it."""
+
+    @property
+    def last(self) -> Point:
+        return self.points[-1]
+
+
+Watcher = Callable[[Point], None]
+Ticker = Callable[[Solver, list[Point]], None]
+
+
+def solve(
+    game: Game | str, algorithm: str = "dcfr", *, iterations: int | None = None, seconds: float | None = None,
+    until: float | None = None, seed: int = 0, streamed: bool = False, watch: Watcher | None = None,
+    tick: Ticker | None = None, save: Path | None = None, save_every: float = 30.0, resume: bool = False,
+    progress: Progress | None = None, form: SequenceForm | None = None,
+) -> Solved:  # fmt: skip
+    """Improve a strategy for `game` until one of the limits is reached: iterations, seconds, or exploitability `until`.
+
+    `watch` is called with each evaluation. With `save`, the state of the solver is kept in that file every `save_every` seconds
+    and at the end, and `resume` takes it up from there. Ctrl-C ends the job and returns what there is.
+    """
+    game = load(game)
+    for name, limit in (("iterations", iterations), ("seconds", seconds), ("until", until)):
+        if limit is not None and not limit > 0:
+            raise UnseenError(f"{name} is {limit}, but must be more than 0.")
+    if iterations is None and seconds is None and until is None:
+        raise UnseenError("say when to stop: iterations, seconds, or until (an exploitability).")
+    form = form or SequenceForm(game, streamed=streamed, progress=progress)
+    solver = make_solver(algorithm, game, form, seed)
+    solver.prepare()
+    job = _Job(solver, form, algorithm, seed, iterations or 10**18, seconds or inf, until or -inf, watch, tick, save, save_every)
+    if resume and save is not None:
+        job.take_up()
+    return job.run()
+
+
+class _Job:
+    """A running job. Time spent evaluating and saving is not counted as solving."""
+
+    def __init__(
+        self, solver: Solver, form: SequenceForm, algorithm: str, seed: int, iterations: int, seconds: float, until: float,
+        watch: Watcher | None, tick: Ticker | None, save: Path | None, save_every: float,
+    ) -> None:  # fmt: skip
+        self.solver, self.form, self.algorithm, self.seed = solver, form, algorithm, seed
+        self.max_iterations, self.max_seconds, self.until = iterations, seconds, until
+        self.watch, self.tick, self.save, self.save_every = watch, tick, save, save_every
+        self.seconds = 0.0
+        self.evaluating = 0.0
+        self.saved = time.monotonic()
+        self.points: list[Point] = []
+
+    def run(self) -> Solved:
+        stopped = False
+        try:
+            while not self.is_done():
+                self.step()
+        except KeyboardInterrupt:
+            stopped = True
+        if not self.points or self.points[-1].iterations != self.solver.iterations:
+            self.evaluate()
+        self.write()
+        return Solved(self.solver.strategy(), self.algorithm, self.points, stopped)
+
+    def is_done(self) -> bool:
+        good_enough = bool(self.points) and self.points[-1].exploitability <= self.until
+        return good_enough or self.solver.iterations >= self.max_iterations or self.seconds >= self.max_seconds
+
+    def step(self) -> None:
+        """Run for a moment; evaluate and save if it is time."""
+        next_evaluation = int(self.points[-1].iterations * GROWTH) + 1 if self.points else 1
+        rate = self.solver.iterations / self.seconds if self.seconds > 0 else 1.0
+        wanted = max(int(rate * min(SECONDS_PER_RUN, self.max_seconds - self.seconds)), 1)
+        limit = min(wanted, self.max_iterations - self.solver.iterations)
+        if self.solver.iterations < next_evaluation:
+            limit = min(limit, next_evaluation - self.solver.iterations)
+        began = time.monotonic()
+        self.solver.run(limit)
+        self.seconds += time.monotonic() - began
+        if self.solver.iterations >= next_evaluation and self.evaluating <= EVALUATION_SHARE * self.seconds + 0.1:
+            self.evaluate()
+        if self.save is not None and time.monotonic() - self.saved > self.save_every:
+            self.write()
+        if self.tick is not None:
+            self.tick(self.solver, self.points)
+
+    def evaluate(self) -> None:
+        began = time.monotonic()
+        found: Exploitability = self.solver.evaluate(self.form)
+        self.evaluating += time.monotonic() - began
+        point = Point(
+            self.solver.iterations, self.seconds, self.solver.nodes, found.best_response, found.exploitability, found.value
+        )
+        self.points.append(point)
+        if self.watch is not None:
+            self.watch(point)
+
+    def header(self) -> dict[str, Any]:
+        return {"algorithm": self.algorithm, "seed": self.seed}
+
+    def write(self) -> None:
+        if self.save is None:
+            return
+        progress = {
+            "iterations": self.solver.iterations, "nodes": self.solver.nodes, "seconds": self.seconds,
+            "points": [asdict(point) for point in self.points],
+        }  # fmt: skip
+        checkpoint.write(self.save, self.form.game, self.header() | progress, self.solver.arrays())
+        self.saved = time.monotonic()
+
+    def take_up(self) -> None:
+        """Go on from the saved state, if there is one."""
+        assert self.save is not None
+        if not self.save.exists():
+            return
+        header, arrays = checkpoint.read(self.save, self.form.game, self.header())
+        self.solver.restore(arrays)
+        self.solver.iterations, self.solver.nodes = header["iterations"], header["nodes"]
+        self.seconds = header["seconds"]
+        self.points = [Point(**(row | {"best_response": tuple(row["best_response"])})) for row in header["points"]]

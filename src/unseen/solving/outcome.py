@@ -1,0 +1,116 @@
+"""Outcome sampling: one play of the game a simulation, and regrets only along it.
+
+M. Lanctot, K. Waugh, M. Zinkevich and M. Bowling, "Monte Carlo sampling for regret minimization in extensive games" (2009), Section
+3.1. The update player explores: with probability epsilon it draws evenly, otherwise from its behaviour; the others
+follow theirs. Regrets are added at the update player's sets (equation 10), the average behaviour at its opponent's, weighted by the
+inverse of the probability that the sample came there (stochastically weighted averaging).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.compiling import kernel, piece
+from unseen.engine import extend_key, own_part, random, root_key, sample_chance, step
+from unseen.game import CHANCE, PUBLIC, TERMINAL
+from unseen.solving.table import behave, draw, find, fits
+
+
+class Path(NamedTuple):
+    """The choices of the simulation, in order."""
+
+    infoset: NDArray[np.int64]  # (max_length,)
+    taken: NDArray[np.int64]  # (max_length,) the place of the action among those of the set
+    behaviour: NDArray[np.float64]  # (max_length, width) at the time of the sample
+
+
+def new_path(length: int, width: int) -> Path:
+    return Path(np.zeros(length, np.int64), np.zeros(length, np.int64), np.zeros((length, width)))
+
+
+@piece
+def explore(behaviour, depth, n, epsilon, rng):
+    """An action drawn evenly with probability epsilon, otherwise by the behaviour."""
+    return int(random(rng) * n) if random(rng) < epsilon else draw(behaviour, depth, n, rng)
+
+
+@piece
+def simulate(game, s, i, epsilon, table, path, out, tell, rng):
+    """Play one game to update player `i`.
+
+    Returns the number of choices on the path, that of histories visited, and theirs / sampled at the end.
+    """
+    game.start(s)
+    key0, key1 = root_key(0), root_key(1)
+    theirs, sampled = 1.0, 1.0  # the probability of the opponent's choices, and that of the sample, both without chance's
+    depth = 0
+    nodes = 1
+    p = game.player(s)
+    while p != TERMINAL:
+        n = game.actions(s, out)
+        if p == CHANCE:
+            k = sample_chance(game, s, out, n, rng)
+        else:
+            j = find(table, key0 if p == 0 else key1, p, out, n)
+            cell = table.cell[j]
+            behave(table, j, path.behaviour, depth)
+            path.infoset[depth] = j
+            if p == i:
+                k = explore(path.behaviour, depth, n, epsilon, rng)
+                sampled *= epsilon / n + (1.0 - epsilon) * path.behaviour[depth, k]
+            else:
+                for a in range(n):
+                    table.average[cell + a] += theirs / sampled * path.behaviour[depth, a]
+                k = draw(path.behaviour, depth, n, rng)
+                theirs *= path.behaviour[depth, k]
+                sampled *= path.behaviour[depth, k]
+            path.taken[depth] = k
+            depth += 1
+        a = out[k]
+        step(game, s, a, tell)
+        nodes += 1
+        own0, own1 = own_part(0, p, a), own_part(1, p, a)
+        if own0 != 0 or tell[PUBLIC] != 0 or tell[0] != 0:
+            key0 = extend_key(key0, own0, tell[PUBLIC], tell[0])
+        if own1 != 0 or tell[PUBLIC] != 0 or tell[1] != 0:
+            key1 = extend_key(key1, own1, tell[PUBLIC], tell[1])
+        p = game.player(s)
+    return depth, nodes, theirs / sampled
+
+
+@piece
+def learn(table, path, depth, i, utility, weight):
+    """Walk back along the path and add the regrets of player `i` (equation 10); `weight` is theirs / sampled at the end."""
+    tail = 1.0  # the probability that player i's behaviour goes from here to the end
+    for d in range(depth - 1, -1, -1):
+        j = path.infoset[d]
+        if table.player[j] != i:
+            continue
+        k, cell, n = path.taken[d], table.cell[j], table.n_actions[j]
+        after = tail
+        tail *= path.behaviour[d, k]
+        w = utility * weight
+        for a in range(n):
+            table.regret[cell + a] += w * (after - tail) if a == k else -w * tail
+
+
+@kernel
+def run(game, states, table, path, out, tell, rng, epsilon, begin, end):
+    """Simulations `begin` to `end` - 1, updating the players in turn. Returns the next simulation and the histories visited.
+
+    Stops early if a simulation might not find room in the table.
+    """
+    s = states[0]
+    length, width = path.behaviour.shape
+    nodes = 0
+    for t in range(begin, end):
+        if not fits(table, length, length * width):
+            return t, nodes
+        i = t & 1
+        depth, visited, weight = simulate(game, s, i, epsilon, table, path, out, tell, rng)
+        nodes += visited
+        learn(table, path, depth, i, game.utility(s, i), weight)
+    return end, nodes

@@ -1,0 +1,168 @@
+"""Solvers: what they have in common, and the two kinds. One works on the sequence form, the other samples the game itself.
+
+A solver can be stopped after any iteration, written down as arrays and taken up again; it then goes on exactly as if nothing had
+happened.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.engine import random_state, scratch
+from unseen.errors import UnseenError
+from unseen.exact.payoffs import StoredPayoffs
+from unseen.exact.sequence_form import Exploitability, SequenceForm
+from unseen.game import Game
+from unseen.solving import cfr, outcome, traversal
+from unseen.solving.minimisers import Minimiser
+from unseen.solving.table import average_strategy, grown, new_table
+from unseen.strategy import Strategy
+
+Arrays = dict[str, NDArray[Any]]
+
+
+class Solver(ABC):
+    """Something that improves a strategy for a game, iteration by iteration."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.iterations = 0
+        self.nodes = 0
+        """Histories visited so far; on the sequence form, those that a walk over the game would have visited."""
+
+    @abstractmethod
+    def run(self, iterations: int) -> None:
+        """Do so many more iterations."""
+
+    def prepare(self) -> None:
+        """Compile what `run` needs, so that the first iteration takes no longer than the others."""
+        self.run(0)
+
+    @abstractmethod
+    def strategy(self) -> Strategy:
+        """The average strategy, which is what converges."""
+
+    @abstractmethod
+    def arrays(self) -> Arrays:
+        """All that the solver would need to go on."""
+
+    @abstractmethod
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Go on from what `arrays` returned."""
+
+    def evaluate(self, form: SequenceForm) -> Exploitability:
+        """The exact exploitability of the average strategy."""
+        return form.evaluate(self.strategy())
+
+
+class SequenceSolver(Solver):
+    """A member of the counterfactual regret family on the sequence form, with payoffs stored or streamed."""
+
+    STATE = ("behaviour", "plan", "regret", "score", "average")
+
+    def __init__(self, form: SequenceForm, minimiser: Minimiser) -> None:
+        super().__init__(form.game)
+        self.form, self.minimiser = form, minimiser
+        self.sides = cfr.new_side(form.players[0]), cfr.new_side(form.players[1])
+        self.matrices = cfr.matrices(form.payoffs) if isinstance(form.payoffs, StoredPayoffs) else None
+
+    def run(self, iterations: int) -> None:
+        end = self.iterations + iterations
+        if self.matrices is not None:
+            cfr.iterate(self.minimiser, *self.sides, *self.matrices, self.iterations + 1, end + 1)
+        else:
+            for t in range(self.iterations + 1, end + 1):
+                cfr.iterate_streamed(self.minimiser, self.sides, self.form.payoffs, t)
+        self.iterations = end
+        self.nodes += 2 * self.form.histories * iterations
+
+    def plans(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Both players' average plans."""
+        first, second = (side.average / side.average[0] if self.iterations else side.plan.copy() for side in self.sides)
+        return first, second
+
+    def strategy(self) -> Strategy:
+        return self.form.strategy(*(tree.behaviour(plan) for tree, plan in zip(self.form.players, self.plans(), strict=True)))
+
+    def evaluate(self, form: SequenceForm) -> Exploitability:
+        return form.evaluate_plans(*self.plans())
+
+    def arrays(self) -> Arrays:
+        return {f"{name}{p}": getattr(side, name) for p, side in enumerate(self.sides) for name in self.STATE}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        for p, side in enumerate(self.sides):
+            for name in self.STATE:
+                getattr(side, name)[:] = arrays[f"{name}{p}"]
+
+
+class SamplingSolver(Solver):
+    """A solver that keeps a table of the information sets it has met, and nothing of the game."""
+
+    def __init__(self, game: Game, seed: int = 0) -> None:
+        super().__init__(game)
+        self.table = new_table()
+        self.rng = random_state(seed)
+        self.scratch = scratch(game)
+
+    def strategy(self) -> Strategy:
+        return average_strategy(self.game, self.table)
+
+    def arrays(self) -> Arrays:
+        return {**self.table._asdict(), "rng": self.rng, "nodes": np.array([self.nodes])}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.table = type(self.table)(*(np.array(arrays[name]) for name in self.table._fields))
+        self.rng = np.array(arrays["rng"])
+        self.nodes = int(arrays["nodes"][0])
+
+
+class OutcomeSampling(SamplingSolver):
+    """Outcome sampling; an iteration is one simulation, updating the players in turn."""
+
+    def __init__(self, game: Game, seed: int = 0, epsilon: float = 0.6) -> None:
+        super().__init__(game, seed)
+        if not 0.0 < epsilon <= 1.0:
+            raise UnseenError(f"epsilon is {epsilon}, but must be above 0 and at most 1.")
+        self.epsilon = float(epsilon)
+        self.path = outcome.new_path(game.max_length, game.width)
+        self.states = game.new_states(1)
+
+    def run(self, iterations: int) -> None:
+        end = self.iterations + iterations
+        while True:
+            self.iterations, nodes = outcome.run(
+                self.game, self.states, self.table, self.path, *self.scratch, self.rng, self.epsilon, self.iterations, end
+            )
+            self.nodes += nodes
+            if self.iterations == end:
+                break
+            self.table = grown(self.table, self.game.max_length, self.game.max_length * self.game.width)
+
+
+class TraversalSampling(SamplingSolver):
+    """External sampling, or chance sampling; an iteration is one traversal, for the players in turn."""
+
+    def __init__(self, game: Game, seed: int = 0, sample_opponent: bool = True) -> None:
+        super().__init__(game, seed)
+        self.sample_opponent = sample_opponent
+        self.stack = traversal.new_stack(game)
+        self.cursor = np.zeros(5, np.int64)
+        self.cursor[traversal.DEPTH] = -1
+        self.value = np.zeros(1)
+
+    def run(self, iterations: int) -> None:
+        self.cursor[traversal.NODES] = 0
+        self.cursor[traversal.TRAVERSAL] = self.iterations
+        self.iterations += iterations
+        position = (self.cursor, self.value)
+        while not traversal.run(
+            self.game, self.stack, self.table, *self.scratch, self.rng, self.sample_opponent, *position, self.iterations
+        ):
+            self.table = grown(self.table, 1, self.game.width)
+        self.nodes += int(self.cursor[traversal.NODES])
