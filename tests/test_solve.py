@@ -259,8 +259,7 @@ def expected_updates(solver, player):
             if is_outcome:
                 run(solver.game, states, table, solver.path, *solver.scratch, None, solver.epsilon, player, player + 1)
             else:
-                cursor = np.zeros(5, np.int64)
-                cursor[:2] = player, -1
+                cursor = traversal.new_cursor(player)
                 stack = solver.stack._replace(states=states)
                 run(solver.game, stack, table, *solver.scratch, None, solver.sample_opponent, cursor, np.zeros(1), player + 1)
         cells = len(total[0])

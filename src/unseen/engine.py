@@ -59,6 +59,15 @@ def private_part(viewer, tell):
 
 
 @piece
+def next_key(key, viewer, mover, a, tell):
+    """The key of what `viewer` has seen, after `mover` played `a` and the game told what is in `tell`. Silence changes nothing."""
+    own = own_part(viewer, mover, a)
+    if own == 0 and tell[PUBLIC] == 0 and tell[viewer] == 0:
+        return key
+    return extend_key(key, own, tell[PUBLIC], tell[viewer])
+
+
+@piece
 def step(game, s, a, tell):
     """Play `a` in `s`; `tell` holds what the game says about it."""
     tell[0] = 0

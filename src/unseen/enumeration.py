@@ -44,7 +44,7 @@ from unseen.walk import (
     new_sink,
     new_stack,
     walk,
-)  # fmt: skip
+)
 
 Progress = Callable[[int], None]
 """Called with the number of histories visited so far."""

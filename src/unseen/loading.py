@@ -9,6 +9,7 @@ import importlib
 import importlib.util
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -71,11 +72,17 @@ def _literal(text: str) -> bool | int | str:
     return int(text) if re.fullmatch(r"-?\d{1,19}", text) else text
 
 
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that somebody who wrote `name` probably meant."""
+    near = difflib.get_close_matches(name.lower().replace("-", "_"), known, n=1, cutoff=0.4)
+    return near[0] if near else None
+
+
 def _registered_class(name: str) -> type[Game]:
     if name in REGISTRY:
         return registered(name)
-    near = difflib.get_close_matches(name.lower().replace("-", "_"), REGISTRY, n=1, cutoff=0.4)
-    hint = f"did you mean {near[0]!r}?" if near else "the games are: " + ", ".join(names()) + "."
+    near = nearest(name, REGISTRY)
+    hint = f"did you mean {near!r}?" if near else "the games are: " + ", ".join(names()) + "."
     raise UnseenError(f"game {name!r} is unknown; {hint} A game of your own is named path/to/file.py:ClassName.")
 
 

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from unseen.game import PUBLIC, TERMINAL, Game, parameter
-from unseen.games.phantom_ttt import FULL, MARKS, SQUARES, draw_board, has_line, square_name
+from unseen.games.phantom_ttt import FULL, MARKS, SQUARES, draw_board, free_squares, has_line, square_name
 
 NONE = -1
 
@@ -72,13 +72,7 @@ class LatentTTT(Game):
         return taken & ~(1 << s.latent) if is_hidden_mark else taken
 
     def actions(self, s, out):
-        taken = self.revealed(s)
-        n = 0
-        for square in range(SQUARES):
-            if not taken >> square & 1:
-                out[n] = square
-                n += 1
-        return n
+        return free_squares(self.revealed(s), out)
 
     def apply(self, s, a, tell):
         me, other = s.turn, 1 - s.turn

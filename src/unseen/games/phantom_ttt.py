@@ -31,6 +31,17 @@ def has_line(marks):
     return False
 
 
+@piece
+def free_squares(taken, out):
+    """Write the squares that are not taken into `out`; return how many there are."""
+    n = 0
+    for square in range(SQUARES):
+        if not taken >> square & 1:
+            out[n] = square
+            n += 1
+    return n
+
+
 def draw_board(xs: int, os: int, empty: str = ".", hidden: int = 0) -> str:
     """A board with its rows and columns named; `empty` stands where there is no mark, hidden marks are small."""
     squares = ["X" if xs >> k & 1 else "O" if os >> k & 1 else empty for k in range(SQUARES)]
@@ -73,13 +84,7 @@ class PhantomTTT(Game):
         return TERMINAL if s.winner >= 0 or (s.marks[0] | s.marks[1]) == FULL else s.turn
 
     def actions(self, s, out):
-        known = s.marks[s.turn] | s.bumped[s.turn]
-        n = 0
-        for square in range(SQUARES):
-            if not known >> square & 1:
-                out[n] = square
-                n += 1
-        return n
+        return free_squares(s.marks[s.turn] | s.bumped[s.turn], out)
 
     def apply(self, s, a, tell):
         me, other = s.turn, 1 - s.turn

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import Any
 
 from unseen.errors import UnseenError
 from unseen.exact.sequence_form import SequenceForm
 from unseen.game import Game
-from unseen.loading import parse
+from unseen.loading import nearest, parse
 from unseen.solving.minimisers import MINIMISERS, Minimiser
 from unseen.solving.solvers import OutcomeSampling, SequenceSolver, Solver, TraversalSampling
 
@@ -25,8 +24,8 @@ def make_solver(spec: str, game: Game, form: SequenceForm, seed: int = 0) -> Sol
     """The solver that `spec` names, at its beginning."""
     name, given = parse(spec, "algorithm")
     if name not in names():
-        near = difflib.get_close_matches(name.lower().replace("-", "_"), names(), n=1, cutoff=0.4)
-        hint = f"did you mean {near[0]!r}? " if near else ""
+        near = nearest(name, names())
+        hint = f"did you mean {near!r}? " if near else ""
         raise UnseenError(f"algorithm {name!r} is unknown; {hint}The algorithms are: {', '.join(names())}.")
     known = OPTIONS.get(name, tuple(Minimiser.compiled_fields))
     options = {key: _number(name, key, value, known) for key, value in given.items()}

@@ -1,7 +1,7 @@
 """Outcome sampling: one play of the game a simulation, and regrets only along it.
 
 M. Lanctot, K. Waugh, M. Zinkevich and M. Bowling, "Monte Carlo sampling for regret minimization in extensive games" (2009), Section
-3.1. The update player explores: with probability epsilon it draws evenly, otherwise from its behaviour; the others
+3. The update player explores: with probability epsilon it draws evenly, otherwise from its behaviour; the others
 follow theirs. Regrets are added at the update player's sets (equation 10), the average behaviour at its opponent's, weighted by the
 inverse of the probability that the sample came there (stochastically weighted averaging).
 """
@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
-from unseen.engine import extend_key, own_part, random, root_key, sample_chance, step
-from unseen.game import CHANCE, PUBLIC, TERMINAL
+from unseen.engine import next_key, random, root_key, sample_chance, step
+from unseen.game import CHANCE, TERMINAL
 from unseen.solving.table import behave, draw, find, fits
 
 
@@ -72,11 +72,7 @@ def simulate(game, s, i, epsilon, table, path, out, tell, rng):
         a = out[k]
         step(game, s, a, tell)
         nodes += 1
-        own0, own1 = own_part(0, p, a), own_part(1, p, a)
-        if own0 != 0 or tell[PUBLIC] != 0 or tell[0] != 0:
-            key0 = extend_key(key0, own0, tell[PUBLIC], tell[0])
-        if own1 != 0 or tell[PUBLIC] != 0 or tell[1] != 0:
-            key1 = extend_key(key1, own1, tell[PUBLIC], tell[1])
+        key0, key1 = next_key(key0, 0, p, a, tell), next_key(key1, 1, p, a, tell)
         p = game.player(s)
     return depth, nodes, theirs / sampled
 
@@ -84,6 +80,7 @@ def simulate(game, s, i, epsilon, table, path, out, tell, rng):
 @piece
 def learn(table, path, depth, i, utility, weight):
     """Walk back along the path and add the regrets of player `i` (equation 10); `weight` is theirs / sampled at the end."""
+    w = utility * weight
     tail = 1.0  # the probability that player i's behaviour goes from here to the end
     for d in range(depth - 1, -1, -1):
         j = path.infoset[d]
@@ -92,7 +89,6 @@ def learn(table, path, depth, i, utility, weight):
         k, cell, n = path.taken[d], table.cell[j], table.n_actions[j]
         after = tail
         tail *= path.behaviour[d, k]
-        w = utility * weight
         for a in range(n):
             table.regret[cell + a] += w * (after - tail) if a == k else -w * tail
 

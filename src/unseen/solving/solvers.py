@@ -114,12 +114,11 @@ class SamplingSolver(Solver):
         return average_strategy(self.game, self.table)
 
     def arrays(self) -> Arrays:
-        return {**self.table._asdict(), "rng": self.rng, "nodes": np.array([self.nodes])}
+        return {**self.table._asdict(), "rng": self.rng}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self.table = type(self.table)(*(np.array(arrays[name]) for name in self.table._fields))
         self.rng = np.array(arrays["rng"])
-        self.nodes = int(arrays["nodes"][0])
 
 
 class OutcomeSampling(SamplingSolver):
@@ -152,8 +151,7 @@ class TraversalSampling(SamplingSolver):
         super().__init__(game, seed)
         self.sample_opponent = sample_opponent
         self.stack = traversal.new_stack(game)
-        self.cursor = np.zeros(5, np.int64)
-        self.cursor[traversal.DEPTH] = -1
+        self.cursor = traversal.new_cursor()
         self.value = np.zeros(1)
 
     def run(self, iterations: int) -> None:

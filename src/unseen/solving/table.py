@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.compiling import kernel, piece
+from unseen.compiling import piece
 from unseen.engine import random
 from unseen.game import Game
-from unseen.infosets import extended
+from unseen.infosets import extended, put_all
 from unseen.strategy import Strategy
 
 
@@ -103,16 +103,6 @@ def fits(table, sets, cells):
     return table.size[0] + sets <= len(table.key) and table.size[1] + cells <= len(table.action)
 
 
-@kernel
-def fill_slots(table):
-    mask = np.uint64(len(table.slots) - 1)
-    for j in range(table.size[0]):
-        slot = table.key[j] & mask
-        while table.slots[slot] >= 0:
-            slot = (slot + np.uint64(1)) & mask
-        table.slots[slot] = j
-
-
 def grown(table: Table, sets: int, cells: int) -> Table:
     """The same table with room for so many more sets and cells."""
     longer: dict[str, Any] = {}
@@ -130,7 +120,7 @@ def grown(table: Table, sets: int, cells: int) -> Table:
         longer |= {name: extended(getattr(table, name), room) for name in PER_CELL}
     table = table._replace(**longer)
     if "slots" in longer:
-        fill_slots(table)
+        put_all(table)
     return table
 
 

@@ -1,7 +1,7 @@
 """External and chance sampling: walk all that the update player can do, and sample the rest.
 
 M. Lanctot, K. Waugh, M. Zinkevich and M. Bowling, "Monte Carlo sampling for regret minimization in extensive games" (2009),
-Section 3.2, and chance-sampled CFR as described in Section 3. In a traversal for player i every action of i is tried. External
+Section 3, which also describes chance-sampled CFR. In a traversal for player i every action of i is tried. External
 sampling draws one action at each of the opponent's information sets, the same wherever the traversal meets the set; chance
 sampling tries all of them, weighted. Both draw one outcome at each chance node. Regrets are added at i's sets, the average
 behaviour at the opponent's.
@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
-from unseen.engine import sample_chance, step
+from unseen.engine import next_key, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL, Game
-from unseen.solving.keys import extend_both, root_keys
 from unseen.solving.table import behave, draw, find, fits
 
-TRAVERSAL, DEPTH, STARTED, IS_DOWN, NODES = range(5)
+TRAVERSAL, DEPTH, IS_DOWN, NODES = range(4)
 
 
 class Stack(NamedTuple):
@@ -36,6 +35,11 @@ class Stack(NamedTuple):
     behaviour: NDArray[np.float64]  # (max_length + 1, width)
     value: NDArray[np.float64]  # (max_length + 1, width) of each action to the update player
     reach: NDArray[np.float64]  # (max_length + 1,) the opponent's probability of coming here, where it is not sampled
+
+
+def new_cursor(first: int = 0) -> NDArray[np.int64]:
+    """Before the traversal with number `first`, on the way down."""
+    return np.array([first, -1, 1, 0])
 
 
 def new_stack(game: Game) -> Stack:
@@ -89,7 +93,8 @@ def descend(game, stack, d, i, sample_opponent, tell):
     stack.states[d + 1] = stack.states[d]
     s = stack.states[d + 1]
     step(game, s, a, tell)
-    extend_both(stack.keys, d, p, a, tell)
+    for viewer in range(2):
+        stack.keys[d + 1, viewer] = next_key(stack.keys[d, viewer], viewer, p, a, tell)
     stack.reach[d + 1] = stack.reach[d]
     if p == 1 - i and not sample_opponent:
         stack.reach[d + 1] *= stack.behaviour[d, k]
@@ -121,15 +126,14 @@ def run(game, stack, table, out, tell, rng, sample_opponent, cursor, value, end)
         t = cursor[TRAVERSAL]
         i = t & 1
         if d < 0:
-            if cursor[IS_DOWN] == 0 and cursor[STARTED] == 1:  # the traversal is complete
+            if cursor[IS_DOWN] == 0:  # the traversal is complete
                 cursor[TRAVERSAL] += 1
-                cursor[STARTED] = 0
+                cursor[IS_DOWN] = 1
                 continue
             game.start(stack.states[0])
-            root_keys(stack.keys)
+            stack.keys[0, 0] = root_key(0)
+            stack.keys[0, 1] = root_key(1)
             stack.reach[0] = 1.0
-            cursor[STARTED] = 1
-            cursor[IS_DOWN] = 1
             d = 0
         if cursor[IS_DOWN] == 1:
             if not fits(table, 1, width):
