@@ -253,12 +253,22 @@ def test_kernels_run_the_same_as_plain_python():
 
 def counted_with(walk):
     from unseen.infosets import new_recall, new_sets
+    from unseen.symmetry import reduction
     from unseen.walk import BEFORE_THE_START, COUNT, DEPTH, new_sink, new_stack
 
     game = load("kuhn_poker")
     recall, sets, counters = new_recall(), new_sets(), np.zeros(6, np.int64)
     counters[DEPTH] = BEFORE_THE_START
-    arrays = (new_stack(game), recall, sets, new_sink(COUNT), counters, np.zeros(8, np.int64), np.zeros(3, np.int64))
+    arrays = (
+        new_stack(game),
+        recall,
+        sets,
+        new_sink(COUNT),
+        reduction(game),
+        counters,
+        np.zeros(8, np.int64),
+        np.zeros(3, np.int64),
+    )
     status = walk(game, *arrays, np.zeros(0, np.int64), -1, 10**6)
     return status, counters.tolist(), recall.key[: recall.size[0]].tolist(), sets.actions.tolist()
 

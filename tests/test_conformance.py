@@ -216,6 +216,21 @@ class RenderChangesTheState(KuhnPoker):
         return "?"
 
 
+class SettledTooSoon(KuhnPoker):
+    def settled(self, s):
+        return s.moves == 1
+
+
+class SymmetryThatIsNone(KuhnPoker):
+    def symmetries(self):
+        return [[0, 1], [1, 0]]
+
+
+class SymmetriesAreNoGroup(KuhnPoker):
+    def symmetries(self):
+        return [[0, 1], [0, 0]]
+
+
 class StartDiffers(KuhnPoker):
     chips = 3
     state = np.dtype([("card", "i2", (2,)), ("dealt", "i1"), ("moves", "i1"), ("bets", "i1"), ("over", "i1"), ("chips", "i1")])
@@ -273,6 +288,9 @@ PLANTED = [
     (DividesByZero, "utility raises", "IndexError", 5),
     (ForgotToReturn, "player type", "player() returned None, but must return a whole number", 2),
     (RenderChangesTheState, "render changes the state", "render() changes the state", 0),
+    (SettledTooSoon, "settled", "but they are", 4),
+    (SymmetryThatIsNone, "symmetries", "renamed by [1, 0] the players are told something else", 3),
+    (SymmetriesAreNoGroup, "symmetries", "is not a group of renamings", 0),
     (StartDiffers, "field chips", "after start() field 'chips' is 7 or 3", 0),
     (ChanceDiffers, "compiled chance", "the probabilities of chance are", 1),
     (DoesNotCompile, "compile", "DoesNotCompile.utility, line", 0),

@@ -26,7 +26,7 @@ from unseen.solving.algorithms import make_solver, names
 from unseen.solving.job import solve
 from unseen.solving.minimisers import MINIMISERS, Minimiser, match_regrets
 from unseen.solving.solvers import OutcomeSampling
-from unseen.solving.table import average_strategy
+from unseen.solving.table import AVERAGE, REGRET, average_strategy, of_kind
 
 SAMPLERS = ("outcome_sampling", "external_sampling", "chance_sampling")
 
@@ -194,13 +194,20 @@ def test_wrong_algorithms_are_refused_in_one_sentence(spec, words):
     assert words in str(error.value)
 
 
+def matched(table, infoset):
+    """Regret matching at a set of a table, in plain words."""
+    regrets = table.values[3 * infoset.cell : 3 * infoset.cell + infoset.n_actions]
+    positive = np.maximum(regrets, 0.0)
+    return (positive / positive.sum() if positive.sum() > 0 else np.full(len(regrets), 1 / len(regrets))).tolist()
+
+
 class Script:
     """Stands in for the random choices of a kernel, so that every execution can be run, with its probability."""
 
     def __init__(self):
         self.taken: list[tuple[int, int]] = []  # (place, number of places) of each choice
         self.at = 0
-        self.probability = 1.0
+        self.likelihood = 1.0
 
     def choose(self, chances):
         places = [k for k, p in enumerate(chances) if p > 0.0]
@@ -208,7 +215,7 @@ class Script:
             self.taken.append((0, len(places)))
         place = places[self.taken[self.at][0]]
         self.at += 1
-        self.probability *= chances[place]
+        self.likelihood *= chances[place]
         return place
 
     def next(self):
@@ -219,16 +226,16 @@ class Script:
             return False
         place, places = self.taken.pop()
         self.taken.append((place + 1, places))
-        self.at, self.probability = 0, 1.0
+        self.at, self.likelihood = 0, 1.0
         return True
 
     # The pieces of the kernels that choose
 
-    def draw(self, behaviour, row, n, rng):
-        return self.choose(behaviour[row, :n].tolist())
+    def draw(self, table, infoset, total, rng):
+        return self.choose(matched(table, infoset))
 
-    def explore(self, behaviour, row, n, epsilon, rng):
-        return self.choose([epsilon / n + (1.0 - epsilon) * p for p in behaviour[row, :n].tolist()])
+    def explore(self, table, infoset, total, epsilon, rng):
+        return self.choose([epsilon / infoset.n_actions + (1.0 - epsilon) * p for p in matched(table, infoset)])
 
     def sample_chance(self, game, s, out, n, rng):
         return self.choose([game.chance(s, out[k], n) for k in range(n)])
@@ -262,10 +269,9 @@ def expected_updates(solver, player):
                 cursor = traversal.new_cursor(player)
                 stack = solver.stack._replace(states=states)
                 run(solver.game, stack, table, *solver.scratch, None, solver.sample_opponent, cursor, np.zeros(1), player + 1)
-        cells = len(total[0])
-        total[0] += script.probability * (table.regret - solver.table.regret)[:cells]
-        total[1] += script.probability * (table.average - solver.table.average)[:cells]
-        weight += script.probability
+        learnt = table.values - solver.table.values
+        total += script.likelihood * np.array([learnt[of_kind(table, kind)] for kind in (REGRET, AVERAGE)])
+        weight += script.likelihood
         if not script.next():
             assert weight == pytest.approx(1.0, abs=1e-12)
             return total
@@ -284,20 +290,17 @@ def prepared(name, spec, seed):
     solver = make_solver(name, form.game, form, seed=1)
     for _ in range(40):
         solver.run(100)
-        solver.table.regret[:] = 0.0  # behave evenly, so that everything is met
+        solver.table.values[:] = 0.0  # behave evenly, so that everything is met
     sets, cells = solver.table.size
     assert sets == sum(form.infosets)
-    solver.table.regret[:cells] = np.random.default_rng(seed).normal(size=cells)
-    solver.table.average[:] = 0.0
-    solver.table.stamp[:] = -1
+    solver.table.values[of_kind(solver.table, REGRET)] = np.random.default_rng(seed).normal(size=cells)
+    solver.table.sets.stamp[:] = -1
     return form, solver
 
 
 def current(form, solver):
     """The behaviour that the table's regrets stand for, as a strategy."""
-    table = solver.table
-    weights = np.maximum(table.regret, 0.0)
-    return average_strategy(form.game, table._replace(average=weights))
+    return average_strategy(form.game, solver.table, kind=REGRET)
 
 
 def exact_regrets(form, strategy, player):
@@ -333,9 +336,9 @@ def test_sampled_regrets_are_exact_on_average(name, spec):
         form, solver = prepared(name, spec, seed)
         strategy, table = current(form, solver), solver.table
         cells = [
-            (int(table.key[j]), int(table.action[c]), int(table.player[j]), c)
-            for j in range(table.size[0])
-            for c in range(table.cell[j], table.cell[j] + table.n_actions[j])
+            (int(infoset.key), int(table.action[c]), int(table.player[j]), c)
+            for j, infoset in enumerate(table.sets[: table.size[0]])
+            for c in range(infoset.cell, infoset.cell + infoset.n_actions)
         ]
         ratios.append({})
         for player in (0, 1):

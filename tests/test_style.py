@@ -7,7 +7,7 @@ import ast
 from helpers import ROOT
 
 SOURCE = ROOT / "src" / "unseen"
-RULES = {"start", "player", "actions", "chance", "apply", "utility"}
+RULES = {"start", "player", "actions", "chance", "apply", "utility", "settled"}
 
 
 def test_all_but_kernels_and_rules_is_annotated():

@@ -20,14 +20,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.bundles import with_more_bundles
 from unseen.engine import scratch
 from unseen.errors import GameFault, UnseenError
 from unseen.game import Game
 from unseen.infosets import Recall, Sets, bytes_for_room, extended, merge, new_recall, new_sets, trimmed, with_room
 from unseen.position import history_text, try_out
+from unseen.symmetry import Reduction, reduction
 from unseen.walk import (
     AT_BOTTOM,
     BEFORE_THE_START,
+    BUNDLE,
     COUNT,
     DEPTH,
     DONE,
@@ -120,7 +123,7 @@ def machine_memory() -> int:
 
 def nbytes(recall: Recall, sets: Sets, sink: Sink) -> int:
     """Bytes held by a tree, its sets and what a sink keeps."""
-    return sum(array.nbytes for part in (recall, sets, sink[1:]) for array in part)
+    return sum(array.nbytes for part in (recall, sets, sink[1:-1], sink.bundles) for array in part)
 
 
 @dataclass
@@ -158,9 +161,11 @@ class Walker:
     """The Python side of a walk that begins at the history `prefix`: makes room, reports progress, names faults."""
 
     def __init__(
-        self, game: Game, recall: Recall, sets: Sets, sink: Sink, prefix: Sequence[int] = (), shared: Shared | None = None
-    ) -> None:
+        self, game: Game, recall: Recall, sets: Sets, sink: Sink, prefix: Sequence[int] = (), shared: Shared | None = None,
+        reduced: Reduction | None = None,
+    ) -> None:  # fmt: skip
         self.game, self.recall, self.sets, self.sink = game, recall, sets, sink
+        self.reduction = reduced or reduction(game)
         self.shared = shared or Shared(game)
         self.number = self.shared.enrol()
         self.prefix = np.array(prefix, np.int64)
@@ -179,7 +184,7 @@ class Walker:
 
     def go_on(self, bottom: int = -1) -> int:
         """Walk on for a while. Returns DONE, PAUSED, or AT_BOTTOM at a history of length `bottom`."""
-        arrays = (self.stack, self.recall, self.sets, self.sink, self.counters)
+        arrays = (self.stack, self.recall, self.sets, self.sink, self.reduction, self.counters)
         status = int(walk(self.game, *arrays, *self.scratch, self.prefix, bottom, HISTORIES_PER_CALL))
         self.shared.count(self.number, self.histories)
         if status == NO_ROOM:
@@ -212,7 +217,7 @@ class Walker:
         used, sink = int(self.counters[STORED]), self.sink
         held = nbytes(self.recall, self.sets, self.sink)
         longer = 0
-        if sink.mode == STORE and used + stored > len(sink.row):
+        if sink.mode in (STORE, BUNDLE) and used + stored > len(sink.row):
             longer = max(4096, 2 * used, used + stored)
         row_bytes = sink.row.itemsize + sink.column.itemsize + sink.payoff.itemsize
         self.shared.hold(self.number, held + bytes_for_room(self.recall, self.sets, *wanted) + longer * row_bytes)
@@ -220,6 +225,9 @@ class Walker:
         if longer:
             row, column, payoff = (extended(array, longer) for array in (sink.row, sink.column, sink.payoff))
             self.sink = sink._replace(row=row, column=column, payoff=payoff)
+        if sink.mode == BUNDLE:
+            members = used - int(self.stack.stored[max(self.counters[DEPTH], 0)])
+            self.sink = self.sink._replace(bundles=with_more_bundles(self.sink.bundles, members))
         elif sink.mode == EXAMPLES:
             example, lengths = sink.example, np.full(len(self.sets.player) + 1, -1, np.int64)
             lengths[: len(sink.length)] = sink.length
@@ -235,7 +243,7 @@ class Walker:
         node_of, sequence_of = np.zeros(nodes, np.int32), np.zeros((2, int(part.sets.sizes[2:].max())), np.int32)
         if merge(self.recall, self.sets, part.recall, part.sets, node_of, sequence_of) >= 0:
             # An information set has other actions in another part: one walk over both names the history.
-            Walker(self.game, new_recall(), new_sets(), new_sink(COUNT)).run()
+            Walker(self.game, new_recall(), new_sets(), new_sink(COUNT), reduced=self.reduction).run()
             raise AssertionError("parts of the game disagree, but a single walk finds no fault")
         self.counters[HISTORIES] += part.histories
         self.counters[TERMINALS] += part.counters[TERMINALS]
@@ -252,7 +260,7 @@ class Walker:
     def result(self) -> Enumeration:
         """What was found on the whole walk."""
         counters, sink = self.counters, self.sink
-        if sink.mode == STORE:
+        if sink.mode in (STORE, BUNDLE):
             n = int(counters[STORED])
             sink = sink._replace(row=sink.row[:n], column=sink.column[:n], payoff=sink.payoff[:n])
         found = Enumeration(
@@ -264,22 +272,24 @@ class Walker:
 
 
 def enumerate_game(
-    game: Game, store: bool = False, progress: Progress | None = None, workers: int | None = None, memory: int | None = None
-) -> Enumeration:
+    game: Game, store: bool = False, progress: Progress | None = None, workers: int | None = None, memory: int | None = None,
+    reduced: Reduction | None = None,
+) -> Enumeration:  # fmt: skip
     """Walk every history of `game`; with `store`, keep the payoff of every terminal.
 
     Uses as many threads as the machine has cores, or `workers`, and up to `memory` bytes (by default most of what there is).
     """
     try_out(game)
     workers, shared = core_count(workers), Shared(game, progress, memory)
-    mode = STORE if store else COUNT
-    walker = Walker(game, new_recall(), new_sets(), new_sink(mode), shared=shared)
+    mode = BUNDLE if store and reduced else STORE if store else COUNT
+    workers = 1 if mode == BUNDLE else workers
+    walker = Walker(game, new_recall(), new_sets(), new_sink(mode), shared=shared, reduced=reduced)
     while walker.go_on() != DONE:
         few_nodes = walker.recall.size[0] < NODES_PER_HISTORY * walker.histories
         if workers > 1 and walker.histories >= LARGE and few_nodes:
             shared.forget(walker.number)
             del walker  # before the parts need room
-            walker = walk_in_parts(game, mode, workers, shared)
+            walker = walk_in_parts(game, mode, workers, shared, reduced)
             break
     return walker.result()
 
@@ -305,18 +315,18 @@ def parts_of(histories: list[list[int]], wanted: int) -> list[Part]:
     return [Part(histories[piece[0]] if piece[0] else [], len(histories[0]), len(piece)) for piece in pieces]
 
 
-def walk_in_parts(game: Game, mode: int, workers: int, shared: Shared) -> Walker:
+def walk_in_parts(game: Game, mode: int, workers: int, shared: Shared, reduced: Reduction | None = None) -> Walker:
     """Let threads walk the parts of a game and put all together in the order of one walk."""
     wanted = PARTS_PER_WORKER * workers
-    whole = Walker(game, new_recall(), new_sets(), new_sink(mode), shared=shared)
+    whole = Walker(game, new_recall(), new_sets(), new_sink(mode), shared=shared, reduced=reduced)
 
     def walk_part(part: Part) -> Walker:
-        walker = Walker(game, new_recall(), new_sets(), new_sink(mode), part.prefix, shared)
+        walker = Walker(game, new_recall(), new_sets(), new_sink(mode), part.prefix, shared, reduced)
         walker.run(part)
         return walker
 
     with threads(workers, shared) as pool:
-        waiting = deque(parts_of(first_moves(game, wanted), wanted))
+        waiting = deque(parts_of(first_moves(game, wanted, reduced), wanted))
         walked: deque[Future[Walker]] = deque()
         while waiting or walked:
             while waiting and len(walked) <= workers:  # one ahead; more would hold memory without need
@@ -336,11 +346,11 @@ def threads(workers: int, shared: Shared) -> Iterator[ThreadPoolExecutor]:
             raise
 
 
-def first_moves(game: Game, wanted: int) -> list[list[int]]:
+def first_moves(game: Game, wanted: int, reduced: Reduction | None = None) -> list[list[int]]:
     """All unfinished histories of the least length of which there are `wanted`, or else of the length of which there are most."""
     most: list[list[int]] = [[]]
     for length in range(1, game.max_length):
-        found = bottom_histories(Walker(game, new_recall(), new_sets(), new_sink(COUNT)), length)
+        found = bottom_histories(Walker(game, new_recall(), new_sets(), new_sink(COUNT), reduced=reduced), length)
         most = max(most, found, key=len)
         if len(found) >= wanted or not found:
             break

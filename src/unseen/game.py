@@ -249,10 +249,25 @@ class Game(Compiled):
         """The payoff of player `who` at the end `s`."""
         raise NotImplementedError
 
+    def settled(self, s):
+        """Whether the payoffs at `s`, an unfinished game, are the same whatever is still played; `utility` must know them.
+
+        A hint: streamed evaluation stops there. False unless a game says otherwise.
+        """
+        return False
+
     # Plain Python, never compiled: names and pictures for people -------------------------------------------------------------
 
     def validate(self) -> None:
         """Raise `UnseenError` if the parameters do not go together. Bounds of single parameters are checked already."""
+
+    def symmetries(self) -> list[list[int]]:
+        """Renamings of the players' actions under which the game stays the same: a group of permutations, the identity first.
+
+        Renaming all actions of a history must give a history with the same players, chances, tokens (but for those of the last
+        move) and payoffs. A hint: `SequenceForm(game, symmetric=True)` then keeps to one history of each kind.
+        """
+        return [list(range(self.num_actions))]
 
     def describe_action(self, s: Any, a: int) -> str:
         """A word for action `a` in state `s`."""
@@ -292,7 +307,7 @@ class Game(Compiled):
         s, numbers = self.new_states(1)[0], np.zeros(max(3, self.width), np.int64)
         return {
             "start": (s,), "player": (s,), "actions": (s, numbers), "chance": (s, 0, 1),
-            "apply": (s, 0, numbers), "utility": (s, 0),
+            "apply": (s, 0, numbers), "utility": (s, 0), "settled": (s,),
         }  # fmt: skip
 
     def __repr__(self) -> str:

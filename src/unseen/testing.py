@@ -22,12 +22,15 @@ from unseen.engine import step
 from unseen.errors import GameFault, RuleError
 from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, PlainState, cut
 from unseen.loading import load
-from unseen.position import history_text, is_token, is_whole, percept_of, rule_exception
+from unseen.position import Position, history_text, is_token, is_whole, percept_of, rule_exception
+from unseen.symmetry import reduction
 
 DEFAULT_HISTORIES = 10_000
 DEFAULT_PLAYOUTS = 200
 UNWRITTEN = -77
 LEFT_OVER = 85
+MIRRORED = 200
+"""The images of so many finished games are played."""
 MAX_NAMED = 40
 """At histories with more actions, the names of only so many are compared."""
 DECLARED = {"num_actions": 1, "num_outcomes": 0, "max_length": 1}
@@ -117,6 +120,8 @@ class _Node:
     """By player 0, player 1 and the public."""
     mover: int = CHANCE
     player: int = TERMINAL
+    settled: list[float] | None = None
+    """The payoffs, if a history on the way here was said to be settled."""
 
 
 class _Broken(Exception):
@@ -132,6 +137,8 @@ class _Inspector:
         self.faults: dict[str, Fault] = {}
         self.infosets: dict[Any, tuple[tuple[int, ...], dict[str, Any]]] = {}
         self.pictures: dict[Any, tuple[tuple[int, ...], Any]] = {}
+        self.symmetries: list[list[int]] = []
+        self.mirrored = 0
         self.compiled = not JIT_DISABLED
         self.compact = game.new_states(1)
 
@@ -184,6 +191,10 @@ class _Inspector:
         for rule in ("start", "player", "actions", "apply", "utility"):
             if getattr(type(game), rule) is getattr(Game, rule):
                 self.fault(f"{rule} missing", f"the class does not define {rule}()", ())
+        try:
+            self.symmetries = reduction(game, symmetric=True).image.tolist()[1:]
+        except Exception as error:
+            self.fault("symmetries", f"symmetries() cannot be used: {error}", ())
 
     def root(self) -> _Node | None:
         """The empty history, or None if the game cannot even be started."""
@@ -231,6 +242,8 @@ class _Inspector:
         if len(node.history) >= self.game.max_length:
             self.fault("too long", f"the game is not over after max_length = {self.game.max_length} moves", node.history)
             return []
+        if node.settled is None and self.twice(node, "settled", call=self.call):
+            node.settled = [self.number(node.history, "utility", node.state, who) for who in (0, 1)]
         actions = self.check_actions(node, player)
         if player == CHANCE:
             self.check_chance(node, actions)
@@ -253,8 +266,32 @@ class _Inspector:
             self.fault("utility not finite", f"the utilities are {utilities}, but must be finite", node.history)
         elif abs(sum(utilities)) > 1e-9:
             self.fault("not zero-sum", f"the utilities {utilities} do not sum to zero", node.history)
+        if node.settled not in (None, utilities):
+            said = f"settled() and utility() said earlier on this way that the payoffs are {node.settled}, but they are {utilities}"
+            self.fault("settled", said, node.history)
         if self.compiled:
             self.compare(node, TERMINAL, [], utilities)
+        if self.mirrored < MIRRORED and not self.faults:
+            self.mirrored += 1
+            for image in self.symmetries:
+                self.check_image(node, image, utilities)
+
+    def check_image(self, node: _Node, image: list[int], utilities: list[float]) -> None:
+        """A finished game whose actions are renamed must be one with the same players, tokens and payoffs."""
+        here, there = Position(self.game), Position(self.game)
+        for length, action in enumerate(node.history):
+            renamed = action if here.is_chance else image[action]
+            if there.player != here.player or renamed not in there.actions:
+                self.fault("symmetries", f"renamed by {image} it is not a proper history", node.history[: length + 1])
+                return
+            here.apply(action)
+            there.apply(renamed)
+            told = [[(bool(own), *tokens) for own, *tokens in position.seen(who)] for position in (here, there) for who in (0, 1)]
+            if told[:2] != told[2:] and not here.is_terminal:
+                self.fault("symmetries", f"renamed by {image} the players are told something else", here.history)
+                return
+        if not there.is_terminal or list(there.utilities) != utilities:
+            self.fault("symmetries", f"renamed by {image} it ends otherwise", node.history)
 
     def check_actions(self, node: _Node, player: int) -> list[int]:
         bound, name = (self.game.num_outcomes, "num_outcomes") if player == CHANCE else (self.game.num_actions, "num_actions")
@@ -343,7 +380,7 @@ class _Inspector:
         for who in (0, 1, PUBLIC):
             percept = percept_of(who, node.player, a, told)
             seen.append((*node.seen[who], percept) if any(percept) else node.seen[who])
-        return _Node(history, state, (seen[0], seen[1], seen[2]), mover=node.player)
+        return _Node(history, state, (seen[0], seen[1], seen[2]), mover=node.player, settled=node.settled)
 
     # Compiled rules -------------------------------------------------------------------------------------------------------------
 
@@ -374,6 +411,8 @@ class _Inspector:
         if (player, actions) != native:
             message = f"plain Python says (player, actions) {(player, actions)}, compiled {native}"
             self.fault("compiled differs", message, node.history)
+        if bool(found[2]) != (player != TERMINAL and bool(self.game.settled(node.state))):
+            self.fault("compiled differs", f"the compiled settled() says {bool(found[2])}, the plain one does not", node.history)
         if player == TERMINAL and not np.allclose(payoffs, utilities, rtol=1e-9, atol=1e-12, equal_nan=True):
             message = f"plain Python says the utilities are {utilities}, compiled {payoffs.tolist()}"
             self.fault("compiled utility", message, node.history)
@@ -417,14 +456,14 @@ class _Inspector:
 
 @kernel
 def ask(game, states, out, payoffs):
-    """What the compiled rules say of a state: player and number of actions; the actions or payoffs are written."""
+    """What the compiled rules say of a state: player, number of actions, is it settled; the actions or payoffs are written."""
     s = states[0]
     p = game.player(s)
-    if p == TERMINAL:
+    is_settled = p != TERMINAL and game.settled(s)
+    if p == TERMINAL or is_settled:
         payoffs[0] = game.utility(s, 0)
         payoffs[1] = game.utility(s, 1)
-        return p, 0
-    return p, game.actions(s, out)
+    return p, game.actions(s, out) if p != TERMINAL else 0, is_settled
 
 
 @kernel

@@ -1,8 +1,8 @@
 """The walk over every history of a game, depth first, in compiled code.
 
 One kernel serves all purposes, chosen by the sink it is given: count histories; store the payoff of every terminal (to build
-the sequence form); add each terminal's payoff to the counterfactual values of given plans (to evaluate without storing
-anything); or keep one history as an example of each information set.
+the sequence form), or of bundles of them; add each terminal's payoff to the counterfactual values of given plans (to evaluate
+without storing anything); or keep one history as an example of each information set.
 
 The kernel keeps its stack in arrays and returns to Python every so often, so Python can show progress, make room and stop; see
 `enumeration`. It can begin at any history and keep to those that go on from there.
@@ -15,12 +15,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.bundles import Bundles, bundle_of, bundles_fit, new_bundles
 from unseen.compiling import kernel, piece
 from unseen.engine import own_part, step
 from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game
 from unseen.infosets import has_room, infoset_at, next_node
+from unseen.symmetry import everything, size, still, turn
 
-COUNT, STORE, STREAM, EXAMPLES = 0, 1, 2, 3
+COUNT, STORE, STREAM, EXAMPLES, BUNDLE = range(5)
 HISTORIES, TERMINALS, LONGEST, DEPTH, STORED, ENTERED = range(6)
 BEFORE_THE_START = -1
 DONE, LEAF, PAUSED, AT_BOTTOM, NO_ROOM = range(5)
@@ -48,29 +50,36 @@ class Stack(NamedTuple):
     infoset: NDArray[np.int64]  # (max_length + 2,)
     node: NDArray[np.int64]  # (max_length + 2, 2) each player's node in `Recall`
     sequence: NDArray[np.int64]  # (max_length + 2, 2) each player's last sequence
-    reach: NDArray[np.float64]  # (max_length + 2,) the probability of chance's moves
+    reach: NDArray[np.float64]  # (max_length + 2,) the probability of chance's moves, times the histories that this stands for
+    place: NDArray[np.int64]  # (max_length + 2, width) the place of each action among those of the information set
+    copies: NDArray[np.int64]  # (max_length + 2, width) how many actions each of `actions` stands for
+    orientation: NDArray[np.int64]  # (max_length + 2, 2) by symmetry: how each player turns the board
+    stored: NDArray[np.int64]  # (max_length + 2,) BUNDLE: how many entries there were before the history
+    deciders: NDArray[np.int64]  # (max_length + 2,) BUNDLE: who decides anything from the history on, as bits
+    stabiliser: NDArray[np.int64]  # (max_length + 2, 3) the symmetries that change nothing of what a player did, of the history
 
 
 class Sink(NamedTuple):
     """What is kept of the histories that are met."""
 
     mode: int
-    row: NDArray[np.int32]  # STORE: (terminals,) sequence of player 0
-    column: NDArray[np.int32]  # STORE: (terminals,) sequence of player 1
-    payoff: NDArray[np.float64]  # STORE: (terminals,) payoff of player 0 times chance's reach
+    row: NDArray[np.int32]  # STORE: (terminals,) sequence of player 0; BUNDLE: (entries,) sequence or bundle
+    column: NDArray[np.int32]  # STORE: (terminals,) sequence of player 1; BUNDLE: (entries,) sequence or bundle
+    payoff: NDArray[np.float64]  # STORE, BUNDLE: payoff of player 0 times chance's reach
     plan0: NDArray[np.float64]  # STREAM: (sequences of 0,)
     plan1: NDArray[np.float64]  # STREAM: (sequences of 1,)
     value0: NDArray[np.float64]  # STREAM: (sequences of 0,) sums of payoff of 0 times plan1
     value1: NDArray[np.float64]  # STREAM: (sequences of 1,) sums of payoff of 1 times plan0
     example: NDArray[np.int64]  # EXAMPLES: actions, example after example
     length: NDArray[np.int64]  # EXAMPLES: (j,) the length of each example
+    bundles: Bundles  # BUNDLE
 
 
 def new_sink(mode: int, **arrays: NDArray[Any]) -> Sink:
     """A sink with the arrays its mode needs."""
     kinds = {"row": np.int32, "column": np.int32, "example": np.int64, "length": np.int64}
-    blanks = {name: np.zeros(1, kinds.get(name, np.float64)) for name in Sink._fields[1:]}
-    return Sink(mode, **(blanks | arrays))
+    blanks: dict[str, Any] = {name: np.zeros(1, kinds.get(name, np.float64)) for name in Sink._fields[1:-1]}
+    return Sink(mode, **(blanks | arrays), bundles=new_bundles())
 
 
 def new_stack(game: Game) -> Stack:
@@ -79,11 +88,53 @@ def new_stack(game: Game) -> Stack:
         game.new_states(depths), np.zeros((depths, game.width), np.int64), np.zeros(depths, np.int64),
         np.zeros(depths, np.int64), np.zeros(depths, np.int64), np.zeros(depths, np.int64),
         np.zeros((depths, 2), np.int64), np.zeros((depths, 2), np.int64), np.ones(depths),
+        np.zeros((depths, game.width), np.int64), np.zeros((depths, game.width), np.int64),
+        np.zeros((depths, 2), np.int64), np.zeros(depths, np.int64), np.zeros(depths, np.int64), np.zeros((depths, 3), np.int64),
     )  # fmt: skip
 
 
 @piece
-def arrive(game, stack, depth, recall, sets, out):
+def fold(stack, depth, reduction, p, out, n):
+    """Keep one action of each orbit; `out` becomes the actions of the set as its player turns them. Returns how many these are."""
+    kept = 0
+    classes = 0
+    for k in range(n):
+        a = out[k]
+        if turn(reduction, stack.stabiliser[depth, 2], a) != 0:
+            continue
+        fixed = still(reduction, stack.stabiliser[depth, 2], a)
+        stack.actions[depth, kept] = a
+        stack.copies[depth, kept] = size(stack.stabiliser[depth, 2]) // size(fixed)
+        kept += 1
+    stack.n_actions[depth] = kept
+    for k in range(kept):
+        own = turned(stack, depth, reduction, p, stack.actions[depth, k])
+        at = classes
+        while at > 0 and out[at - 1] > own:
+            at -= 1
+        if at > 0 and out[at - 1] == own:
+            continue
+        for later in range(classes, at, -1):
+            out[later] = out[later - 1]
+        out[at] = own
+        classes += 1
+    for k in range(kept):
+        own = turned(stack, depth, reduction, p, stack.actions[depth, k])
+        stack.place[depth, k] = 0
+        while out[stack.place[depth, k]] != own:
+            stack.place[depth, k] += 1
+    return classes
+
+
+@piece
+def turned(stack, depth, reduction, p, a):
+    """The action `a` as player `p` sees it who has turned the board."""
+    own = reduction.image[stack.orientation[depth, p], a]
+    return reduction.image[turn(reduction, stack.stabiliser[depth, p], own), own]
+
+
+@piece
+def arrive(game, stack, depth, recall, sets, reduction, out):
     """List the actions of the history at `depth` and find its information set. Returns DONE or a fault."""
     s = stack.states[depth]
     p = stack.player[depth]
@@ -106,6 +157,8 @@ def arrive(game, stack, depth, recall, sets, out):
             if not abs(total - 1.0) < 1e-9:
                 return BAD_CHANCE
     elif p == 0 or p == 1:
+        if len(reduction.image) > 1:
+            n = fold(stack, depth, reduction, p, out, n)
         j = infoset_at(recall, sets, stack.node[depth, p], p, stack.sequence[depth, p], out, n)
         if j < 0:
             return OTHER_ACTIONS
@@ -126,7 +179,9 @@ def settle(game, s, stack, depth, sink, counters):
     payoff = stack.reach[depth] * game.utility(s, 0)
     if not np.isfinite(payoff):
         return BAD_UTILITY
-    if sink.mode == STORE:
+    if sink.mode == BUNDLE and payoff == 0.0:
+        return DONE
+    if sink.mode == STORE or sink.mode == BUNDLE:
         if not abs(game.utility(s, 0) + game.utility(s, 1)) < 1e-9:
             return BAD_UTILITY
         k = counters[STORED]
@@ -147,8 +202,31 @@ def tokens_fit(tell):
 
 
 @piece
-def descend(game, stack, depth, tell, sets):
-    """Make the next move of the history at `depth`: the new history, one deeper, is on the stack except for its nodes."""
+def turn_on(stack, depth, reduction, a):
+    """Carry what symmetries there are over to the next depth, after action `a`. Returns the action as its player sees it."""
+    p = stack.player[depth]
+    for viewer in range(2):
+        stack.orientation[depth + 1, viewer] = stack.orientation[depth, viewer]
+        stack.stabiliser[depth + 1, viewer] = stack.stabiliser[depth, viewer]
+    stack.stabiliser[depth + 1, 2] = stack.stabiliser[depth, 2]
+    if p == CHANCE:
+        return a
+    stack.reach[depth + 1] *= stack.copies[depth, stack.next[depth] - 1]
+    stack.stabiliser[depth + 1, 2] = still(reduction, stack.stabiliser[depth, 2], a)
+    own = reduction.image[stack.orientation[depth, p], a]
+    g = turn(reduction, stack.stabiliser[depth, p], own)
+    own = reduction.image[g, own]
+    stack.orientation[depth + 1, p] = reduction.compose[g, stack.orientation[depth, p]]
+    stack.stabiliser[depth + 1, p] = still(reduction, stack.stabiliser[depth, p], own)
+    return own
+
+
+@piece
+def descend(game, stack, depth, tell, sets, reduction):
+    """Make the next move of the history at `depth`: the new history, one deeper, is on the stack except for its nodes.
+
+    Returns the action, as its player sees it.
+    """
     k = stack.next[depth]
     a = stack.actions[depth, k]
     p = stack.player[depth]
@@ -161,9 +239,10 @@ def descend(game, stack, depth, tell, sets):
     if p == CHANCE:
         stack.reach[depth + 1] *= game.chance(stack.states[depth], a, stack.n_actions[depth])
     else:
-        stack.sequence[depth + 1, p] = sets.first[stack.infoset[depth]] + k
+        place = stack.place[depth, k] if len(reduction.image) > 1 else k
+        stack.sequence[depth + 1, p] = sets.first[stack.infoset[depth]] + place
     step(game, s, a, tell)
-    return a
+    return turn_on(stack, depth, reduction, a) if len(reduction.image) > 1 else a
 
 
 @piece
@@ -186,13 +265,32 @@ def keep_example(stack, depth, sink, counters):
 @piece
 def sink_has_room(sink, sets, stored, deepest):
     """Whether one more terminal or example fits in any case."""
-    if sink.mode == STORE:
+    if sink.mode == STORE or sink.mode == BUNDLE:
         return stored < len(sink.row)
     return sink.mode != EXAMPLES or (stored + deepest <= len(sink.example) and sets.sizes[0] < len(sink.length))
 
 
 @piece
-def begin(game, stack):
+def wrap_up(stack, depth, sink, counters):
+    """All that follows the history at `depth` is stored: bundle it if only one player decides there."""
+    if stack.player[depth] >= 0:
+        stack.deciders[depth] |= 1 << stack.player[depth]
+    start, end = stack.stored[depth], counters[STORED]
+    if 1 <= stack.deciders[depth] <= 2 and end - start > 1:
+        decider = stack.deciders[depth] - 1
+        for k in range(start, end):
+            sink.payoff[k] /= stack.reach[depth]
+        members = sink.row if decider == 0 else sink.column
+        b = bundle_of(sink.bundles, decider, members, sink.payoff, start, end)
+        members[start] = -1 - sink.bundles.number[b]
+        sink.payoff[start] = stack.reach[depth]
+        counters[STORED] = start + 1
+    if depth > 0:
+        stack.deciders[depth - 1] |= stack.deciders[depth]
+
+
+@piece
+def begin(game, stack, reduction):
     """Put the empty history on the stack."""
     game.start(stack.states[0])
     stack.sequence[0, 0] = 0
@@ -200,23 +298,27 @@ def begin(game, stack):
     stack.node[0, 0] = 0
     stack.node[0, 1] = 1
     stack.reach[0] = 1.0
+    for viewer in range(2):
+        stack.orientation[0, viewer] = 0
+        stack.stabiliser[0, viewer] = everything(reduction)
+    stack.stabiliser[0, 2] = everything(reduction)
     return -1
 
 
 @piece
-def advance(game, stack, depth, recall, sets, sink, counters, out, tell):
+def advance(game, stack, depth, recall, sets, sink, reduction, counters, out, tell):
     """Make the next move of the history at `depth`, or begin if that is -1.
 
     Returns DONE, LEAF if there is nothing to walk after it, or a fault.
     """
-    a = descend(game, stack, depth, tell, sets) if depth >= 0 else begin(game, stack)
+    a = descend(game, stack, depth, tell, sets, reduction) if depth >= 0 else begin(game, stack, reduction)
     below = depth + 1
     s = stack.states[below]
     p = game.player(s)
     stack.player[below] = p
     counters[HISTORIES] += 1
     counters[LONGEST] = max(counters[LONGEST], below)
-    if p == TERMINAL:
+    if p == TERMINAL or (reduction.settle and game.settled(s)):
         status = settle(game, s, stack, below, sink, counters)
         return LEAF if status == DONE else status
     if below >= len(stack.n_actions) - 2:
@@ -230,7 +332,9 @@ def advance(game, stack, depth, recall, sets, sink, counters, out, tell):
             stack.node[below, viewer] = next_node(
                 recall, stack.node[depth, viewer], own_part(viewer, stack.player[depth], a), tell[PUBLIC], tell[viewer]
             )
-    status = arrive(game, stack, below, recall, sets, out)
+    stack.stored[below] = counters[STORED]
+    stack.deciders[below] = 0
+    status = arrive(game, stack, below, recall, sets, reduction, out)
     if sink.mode == EXAMPLES and p >= 0:
         keep_example(stack, below, sink, counters)
     return status
@@ -243,7 +347,7 @@ def is_roomy(stack, recall, sets, sink, counters):
 
 
 @kernel
-def walk(game, stack, recall, sets, sink, counters, out, tell, prefix, bottom, budget):
+def walk(game, stack, recall, sets, sink, reduction, counters, out, tell, prefix, bottom, budget):
     """Go on with the walk from the history `prefix` to the end of the game's last history, for up to `budget` more histories.
 
     Returns DONE, PAUSED, NO_ROOM, a fault, or AT_BOTTOM whenever it has come to a history of length `bottom`.
@@ -253,6 +357,11 @@ def walk(game, stack, recall, sets, sink, counters, out, tell, prefix, bottom, b
     status = DONE
     while (depth >= 0 or counters[HISTORIES] == 0) and status == DONE:
         if depth >= 0 and stack.next[depth] == stack.n_actions[depth]:
+            if sink.mode == BUNDLE:
+                if not bundles_fit(sink.bundles, counters[STORED] - stack.stored[depth]):
+                    status = NO_ROOM
+                    break
+                wrap_up(stack, depth, sink, counters)
             depth -= 1
             continue
         if counters[HISTORIES] >= pause:
@@ -264,7 +373,7 @@ def walk(game, stack, recall, sets, sink, counters, out, tell, prefix, bottom, b
         if 0 <= depth < len(prefix) and counters[ENTERED] == 0:
             while stack.actions[depth, stack.next[depth]] != prefix[depth]:
                 stack.next[depth] += 1
-        status = advance(game, stack, depth, recall, sets, sink, counters, out, tell)
+        status = advance(game, stack, depth, recall, sets, sink, reduction, counters, out, tell)
         if status == LEAF:
             status = DONE
             continue

@@ -7,11 +7,15 @@ the same numbers: one keeps a sparse matrix, the other walks the game each time 
 
 from __future__ import annotations
 
-from typing import Protocol
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
+from unseen.bundles import empty_bundles, fill_bundles
+from unseen.compiling import kernel, piece
 from unseen.enumeration import (
     LARGE,
     PARTS_PER_WORKER,
@@ -28,7 +32,11 @@ from unseen.enumeration import (
 )  # fmt: skip
 from unseen.exact.treeplex import Floats
 from unseen.infosets import padded, with_room
+from unseen.symmetry import Reduction, orbits_of, reduction
 from unseen.walk import STREAM, Sink, new_sink
+
+LARGE_MATRIX = 2_000_000
+"""Entries beyond which several threads multiply."""
 
 
 class Payoffs(Protocol):
@@ -43,6 +51,48 @@ class Payoffs(Protocol):
 
     def both(self, plan0: Floats, plan1: Floats) -> tuple[Floats, Floats]:
         """`against(0, plan1)` and `against(1, plan0)`."""
+
+
+class Matrix(NamedTuple):
+    """A sparse matrix by rows, as SciPy has it."""
+
+    indptr: NDArray[np.int64]  # (rows + 1,)
+    indices: NDArray[np.int32]  # (entries,)
+    data: Floats  # (entries,)
+
+
+def rows_of(matrix: csr_array) -> Matrix:
+    """The arrays of a sparse matrix, for kernels."""
+    return Matrix(matrix.indptr.astype(np.int64), matrix.indices.astype(np.int32), matrix.data)
+
+
+@piece
+def multiply(matrix, plan, value, begin, end):
+    """value = matrix times plan, for the rows from `begin` to `end`."""
+    for row in range(begin, end):
+        total = 0.0
+        for k in range(matrix.indptr[row], matrix.indptr[row + 1]):
+            total += matrix.data[k] * plan[matrix.indices[k]]
+        value[row] = total
+
+
+@kernel
+def multiply_rows(matrix, plan, value, begin, end):
+    """The same, for Python to call."""
+    multiply(matrix, plan, value, begin, end)
+
+
+def product(matrix: Matrix, plan: Floats, value: Floats) -> None:
+    """value = matrix times plan, by several threads if the matrix is large."""
+    entries, rows = len(matrix.data), len(value)
+    workers = core_count() if entries > LARGE_MATRIX else 1
+    if workers == 1:
+        multiply_rows(matrix, plan, value, 0, rows)
+        return
+    cuts = np.searchsorted(matrix.indptr, np.linspace(0, entries, workers + 1)[1:-1]).tolist()
+    with ThreadPoolExecutor(workers) as pool:
+        for begin, end in zip([0, *cuts], [*cuts, rows], strict=True):
+            pool.submit(multiply_rows, matrix, plan, value, begin, end)
 
 
 class StoredPayoffs:
@@ -75,6 +125,41 @@ class StoredPayoffs:
         return self.against(0, plan1), self.against(1, plan0)
 
 
+class BundledPayoffs:
+    """The payoffs of a reduced walk: a sparse matrix whose rows and columns are the sequences and bundles of the players.
+
+    Plans are of orbits: a sequence's weight is that of all its images together, so each image has its `share` of it.
+    """
+
+    def __init__(self, found: Enumeration, reduced: Reduction) -> None:
+        self.sizes = found.sets.sizes[2:].tolist()
+        self.shares = [1.0 / orbit for orbit in orbits_of(reduced, found.recall, found.sets)]
+        self.bundles = found.sink.bundles
+        self.parts = [n + int(b) for n, b in zip(self.sizes, self.bundles.size[2:], strict=True)]
+        places = []
+        for ids, sequences in zip((found.sink.row, found.sink.column), self.sizes, strict=True):
+            places.append(np.where(ids >= 0, ids, sequences - 1 - ids))
+        matrix = coo_array((found.sink.payoff, (places[0], places[1])), shape=(self.parts[0], self.parts[1])).tocsr()
+        self.matrices = (rows_of(matrix), rows_of(matrix.T.tocsr()))
+
+    @property
+    def nbytes(self) -> int:
+        return sum(array.nbytes for part in (*self.matrices, self.bundles) for array in part)
+
+    def against(self, player: int, plan: Floats) -> Floats:
+        other, sequences = 1 - player, self.sizes[1 - player]
+        parts, values = np.zeros(self.parts[other]), np.zeros(self.parts[player])
+        parts[:sequences] = plan * self.shares[other]
+        fill_bundles(self.bundles, other, parts, sequences)
+        product(self.matrices[player], parts, values)
+        empty_bundles(self.bundles, player, values, self.sizes[player])
+        mine = values[: self.sizes[player]] * self.shares[player]
+        return mine if player == 0 else -mine
+
+    def both(self, plan0: Floats, plan1: Floats) -> tuple[Floats, Floats]:
+        return self.against(0, plan1), self.against(1, plan0)
+
+
 class StreamedPayoffs:
     """Payoffs that are never stored: each answer is a walk over the game, skipping what neither plan reaches.
 
@@ -82,13 +167,17 @@ class StreamedPayoffs:
     information sets, which holds every node already and so is only read.
     """
 
-    def __init__(self, found: Enumeration, progress: Progress | None = None, workers: int | None = None) -> None:
+    def __init__(
+        self, found: Enumeration, progress: Progress | None = None, workers: int | None = None, reduced: Reduction | None = None
+    ) -> None:
         self.game, self.progress = found.game, progress
+        self.reduction = reduced or reduction(found.game)
+        self.shares = [1.0 / orbit for orbit in orbits_of(self.reduction, found.recall, found.sets)]
         self.recall, self.sets = found.recall, padded(found.sets, found.game.width)
         self.recall, _ = with_room(self.recall, self.sets, 2, 0, 0)
         self.sizes = found.sets.sizes[2:].tolist()
         self.workers = core_count(workers) if found.histories > LARGE else 1
-        self.length = len(first_moves(self.game, PARTS_PER_WORKER * self.workers)[0]) if self.workers > 1 else 0
+        self.length = len(first_moves(self.game, PARTS_PER_WORKER * self.workers, self.reduction)[0]) if self.workers > 1 else 0
 
     @property
     def nbytes(self) -> int:
@@ -100,22 +189,24 @@ class StreamedPayoffs:
 
     def both(self, plan0: Floats, plan1: Floats) -> tuple[Floats, Floats]:
         shared = Shared(self.game, self.progress)
+        plan0, plan1 = plan0 * self.shares[0], plan1 * self.shares[1]
         parts = self.parts(plan0, plan1)
         sinks = [new_values(plan0, plan1) for _ in range(min(self.workers, len(parts)))]
 
         def walk_parts(worker: int) -> None:
             for part in parts[worker :: len(sinks)]:
-                Walker(self.game, self.recall, self.sets, sinks[worker], part.prefix, shared).run(part)
+                Walker(self.game, self.recall, self.sets, sinks[worker], part.prefix, shared, self.reduction).run(part)
 
         with threads(len(sinks), shared) as pool:
             list(pool.map(walk_parts, range(len(sinks))))
-        return np.sum([sink.value0 for sink in sinks], axis=0), np.sum([sink.value1 for sink in sinks], axis=0)
+        value0, value1 = np.sum([sink.value0 for sink in sinks], axis=0), np.sum([sink.value1 for sink in sinks], axis=0)
+        return value0 * self.shares[0], value1 * self.shares[1]
 
     def parts(self, plan0: Floats, plan1: Floats) -> list[Part]:
         """The walk that these plans need, cut into parts."""
         wanted = PARTS_PER_WORKER * self.workers
         if self.workers > 1:
-            start = Walker(self.game, self.recall, self.sets, new_values(plan0, plan1))
+            start = Walker(self.game, self.recall, self.sets, new_values(plan0, plan1), reduced=self.reduction)
             if histories := bottom_histories(start, self.length):
                 return parts_of(histories, wanted)
         return [Part([], 0, 1)]

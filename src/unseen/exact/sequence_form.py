@@ -6,14 +6,19 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unseen.enumeration import Progress, enumerate_game
 from unseen.errors import UnseenError
-from unseen.exact.payoffs import Payoffs, StoredPayoffs, StreamedPayoffs
+from unseen.exact.payoffs import BundledPayoffs, Payoffs, StoredPayoffs, StreamedPayoffs
 from unseen.exact.treeplex import Floats, treeplex
 from unseen.game import Game
 from unseen.loading import load
 from unseen.strategy import Strategy
+from unseen.symmetry import images_of, reduction
+
+SYMMETRIC = 1e-9
+"""How far apart the probabilities of two images may be."""
 
 
 @dataclass(frozen=True)
@@ -35,18 +40,32 @@ class Exploitability:
 class SequenceForm:
     """A game, enumerated once, ready for exact evaluation.
 
-    `SequenceForm(game)` stores the payoffs; `SequenceForm(game, streamed=True)` walks the game for every answer instead.
-    `memory` is the most bytes to use for walking it.
+    `SequenceForm(game)` stores the payoffs; `SequenceForm(game, streamed=True)` walks the game for every answer instead, as far
+    as its payoffs are not settled. `memory` is the most bytes to use for walking it.
+
+    With `reduced=True` the form is that of a smaller game with the same equilibria: without settled endings, one information set
+    for all its images under the game's symmetries, and one entry of the payoffs where only one player still decides. It can
+    only hold strategies that respect the symmetries.
     """
 
     def __init__(
-        self, game: Game | str, streamed: bool = False, progress: Progress | None = None, memory: int | None = None
-    ) -> None:
+        self, game: Game | str, streamed: bool = False, progress: Progress | None = None, memory: int | None = None,
+        reduced: bool = False,
+    ) -> None:  # fmt: skip
         self.game = load(game)
-        found = enumerate_game(self.game, store=not streamed, progress=progress, memory=memory)
+        less = reduction(self.game, settle=True, symmetric=reduced) if streamed or reduced else None
+        found = enumerate_game(self.game, store=not streamed, progress=progress, memory=memory, reduced=less)
         self.histories, self.terminals, self.longest = found.histories, found.terminals, found.longest
         self.players = (treeplex(found, 0), treeplex(found, 1))
-        self.payoffs: Payoffs = StreamedPayoffs(found, progress) if streamed else StoredPayoffs(found)
+        self.images = images_of(less, found.recall, found.sets) if less is not None and len(less.image) > 1 else None
+        self.player_of_cell = np.repeat(found.sets.player, found.sets.n_actions)
+        self.payoffs: Payoffs
+        if streamed:
+            self.payoffs = StreamedPayoffs(found, progress, reduced=less)
+        elif less is not None:
+            self.payoffs = BundledPayoffs(found, less)
+        else:
+            self.payoffs = StoredPayoffs(found)
 
     @property
     def infosets(self) -> tuple[int, int]:
@@ -67,15 +86,24 @@ class SequenceForm:
 
     def strategy(self, behaviour0: Floats, behaviour1: Floats) -> Strategy:
         """A strategy made of one behaviour for each player, shapes (q0,) and (q1,)."""
-        first, second = self.players
+        if self.images is None:
+            first, second = self.players
+            return Strategy(
+                self.game,
+                keys=np.concatenate([first.keys, second.keys]),
+                player=np.repeat(np.array([0, 1], np.int8), self.infosets),
+                count=np.concatenate([first.count, second.count]),
+                actions=np.concatenate([first.actions[1:], second.actions[1:]]),
+                probability=np.concatenate([behaviour0[1:], behaviour1[1:]]),
+            )
+        images, probability = self.images, np.zeros(len(self.player_of_cell))
+        for player, behaviour in enumerate((behaviour0, behaviour1)):
+            probability[self.player_of_cell == player] = behaviour[1:]
+        first_cell = images.cell[np.cumsum(images.n_actions) - images.n_actions]
         return Strategy(
-            self.game,
-            keys=np.concatenate([first.keys, second.keys]),
-            player=np.repeat(np.array([0, 1], np.int8), self.infosets),
-            count=np.concatenate([first.count, second.count]),
-            actions=np.concatenate([first.actions[1:], second.actions[1:]]),
-            probability=np.concatenate([behaviour0[1:], behaviour1[1:]]),
-        )
+            self.game, keys=images.key, player=self.player_of_cell[first_cell], count=images.n_actions, actions=images.action,
+            probability=probability[images.cell] * images.share,
+        )  # fmt: skip
 
     def uniform(self) -> Strategy:
         """The profile that chooses evenly everywhere."""
@@ -92,22 +120,35 @@ class SequenceForm:
         if not isinstance(strategy, Strategy):
             raise UnseenError(f"strategy is {strategy!r}, but must be a Strategy, such as form.uniform() or Strategy.load(path).")
         strategy.check_game(self.game)
-        found, missing = [], 0
-        for tree in self.players:
-            behaviour = tree.uniform()
-            at = strategy.find(tree.keys)
-            known = np.flatnonzero(at >= 0)
-            missing += tree.infosets - len(known)
-            count = tree.count[known]
-            if not np.array_equal(strategy.count[at[known]], count):
-                raise UnseenError(f"the strategy does not fit {self.game.spec}: an information set has another number of actions.")
-            step = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)  # 0, 1, ... at each known set
-            target, source = (np.repeat(first, count) + step for first in (tree.first[known], strategy.first[at[known]]))
-            if not np.array_equal(strategy.actions[source], tree.actions[target]):
-                raise UnseenError(f"the strategy does not fit {self.game.spec}: an information set has other actions.")
-            behaviour[target] = strategy.probability[source]
-            found.append(behaviour)
-        return found[0], found[1], missing
+        if self.images is None:
+            (first, absent0), (second, absent1) = (self.read(strategy, t.keys, t.count, t.actions[1:]) for t in self.players)
+            return np.concatenate([[1.0], first]), np.concatenate([[1.0], second]), absent0 + absent1
+        images = self.images
+        probability, missing = self.read(strategy, images.key, images.n_actions, images.action)
+        together, copies = np.bincount(images.cell, probability), np.bincount(images.cell, images.share)
+        mean = together / copies  # each image's share adds up to one, so copies counts the images of the set
+        if np.abs(mean[images.cell] * images.share - probability).max() > SYMMETRIC:
+            raise UnseenError("the strategy does not respect the game's symmetries, so a reduced form cannot hold it.")
+        first, second = (np.concatenate([[1.0], mean[self.player_of_cell == player]]) for player in (0, 1))
+        return first, second, missing
+
+    def read(
+        self, strategy: Strategy, keys: NDArray[np.uint64], count: NDArray[np.int64], actions: NDArray[np.int32]
+    ) -> tuple[Floats, int]:
+        """The probability of each action at the sets with these keys, and how many of them the strategy leaves out."""
+        starts = np.cumsum(count) - count
+        probability = np.repeat(1.0 / count, count)
+        at = strategy.find(keys)
+        known = np.flatnonzero(at >= 0)
+        if not np.array_equal(strategy.count[at[known]], count[known]):
+            raise UnseenError(f"the strategy does not fit {self.game.spec}: an information set has another number of actions.")
+        n = count[known]
+        step = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)  # 0, 1, ... at each known set
+        target, source = (np.repeat(first, n) + step for first in (starts[known], strategy.first[at[known]]))
+        if not np.array_equal(strategy.actions[source], actions[target]):
+            raise UnseenError(f"the strategy does not fit {self.game.spec}: an information set has other actions.")
+        probability[target] = strategy.probability[source]
+        return probability, len(keys) - len(known)
 
     # Exact evaluation ------------------------------------------------------------------------------------------------------
 

@@ -40,9 +40,10 @@ class LiarsDice(Game):
     dice2: int = parameter(1, minimum=1, maximum=MAX_DICE, help="dice of the second player")
     faces: int = parameter(6, minimum=2, maximum=MAX_FACES, help="faces of a die, the highest of which is wild")
     rounds: bool = parameter(False, help="whether the loser of a round only loses dice, and the game goes on")
-    state = np.dtype(
-        [("dice", "i1", (2,)), ("count", "i1", (2, MAX_FACES)), ("rolled", "i1"), ("last", "i1"), ("turn", "i1"), ("winner", "i1")]
-    )
+    state = np.dtype([
+        ("dice", "i1", (2,)), ("count", "i1", (2, MAX_FACES)), ("hand", "i4", (2,)), ("rolled", "i1"), ("last", "i1"),
+        ("turn", "i1"), ("winner", "i1"),
+    ])  # fmt: skip
 
     @property
     def num_outcomes(self) -> int:  # type: ignore[override]
@@ -72,6 +73,7 @@ class LiarsDice(Game):
         for who in range(2):
             for face in range(MAX_FACES):
                 s.count[who, face] = 0
+            s.hand[who] = 0
         s.rolled = 0
         s.last = -1
         s.turn = first
@@ -102,16 +104,17 @@ class LiarsDice(Game):
             s.count[who, a] += 1
             s.rolled += 1
             if s.rolled == s.dice[0] or s.rolled == s.dice[0] + s.dice[1]:
-                tell[who] = 1 + self.hand(s, who)
+                s.hand[who] = self.hand_number(s, who)
+                tell[who] = 1 + s.hand[who]
         elif a == self.call():
-            tell[PUBLIC] = 1 + a + self.hand(s, 0) * HANDS + self.hand(s, 1)
+            tell[PUBLIC] = 1 + a + s.hand[0] * HANDS + s.hand[1]
             self.settle(s)
         else:
             tell[PUBLIC] = 1 + a
             s.last = a
             s.turn = 1 - s.turn
 
-    def hand(self, s, who):
+    def hand_number(self, s, who):
         """The place of the dice of `who`, without their order, among all hands with as many: a combinatorial number."""
         number, k = 0, 0
         for face in range(self.faces):

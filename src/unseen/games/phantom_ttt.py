@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unseen.compiling import piece
 from unseen.game import PUBLIC, TERMINAL, Game, parameter
@@ -19,6 +20,7 @@ FULL = (1 << SQUARES) - 1
 LINES = np.array([0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124])
 """Rows, columns and diagonals, a bit for each square."""
 PLACED, TAKEN = 1, 2
+OPEN = 2
 MARKS = "XO"
 
 
@@ -31,6 +33,28 @@ def has_line(marks):
     return False
 
 
+def final_payoffs() -> NDArray[np.int8]:
+    """For each board, the squares of X and those of O as bits: what X gets if every way to finish pays the same, else OPEN."""
+    boards = np.arange(FULL + 1)
+    lines = (boards[:, None] & LINES == LINES).any(axis=1)
+    marks = (boards[:, None] >> np.arange(SQUARES) & 1).sum(axis=1)
+    table = np.full((FULL + 1, FULL + 1), OPEN, np.int8)
+    is_legal = (boards[:, None] & boards == 0) & np.isin(marks[:, None] - marks, (0, 1))
+    for filled in range(SQUARES, -1, -1):
+        x, o = np.nonzero(is_legal & (marks[:, None] + marks == filled))
+        x_moves, least, most = marks[x] == marks[o], np.full(len(x), OPEN), np.full(len(x), -OPEN)
+        for square in 1 << np.arange(SQUARES):
+            after = np.where(x_moves, table[x | square, o], table[x, o | square])
+            free = (x | o) & square == 0
+            least, most = np.where(free, np.minimum(least, after), least), np.where(free, np.maximum(most, after), most)
+        unfinished = np.where(least == most, least, OPEN) if filled < SQUARES else 0
+        table[x, o] = np.where(lines[x], 1, np.where(lines[o], -1, unfinished))
+    return table
+
+
+FINAL = final_payoffs()
+
+
 @piece
 def free_squares(taken, out):
     """Write the squares that are not taken into `out`; return how many there are."""
@@ -40,6 +64,12 @@ def free_squares(taken, out):
             out[n] = square
             n += 1
     return n
+
+
+def board_symmetries() -> list[list[int]]:
+    """The four turns of the board, and the same after a reflection: where each square goes."""
+    board = np.arange(SQUARES).reshape(3, 3)
+    return [np.rot90(side, k).ravel().tolist() for side in (board, board.T) for k in range(4)]
 
 
 def draw_board(xs: int, os: int, empty: str = ".", hidden: int = 0) -> str:
@@ -103,9 +133,14 @@ class PhantomTTT(Game):
             tell[PUBLIC] = 1 + (s.marks[0] << SQUARES) + s.marks[1]
 
     def utility(self, s, who):
-        if s.winner < 0:
-            return 0.0
-        return 1.0 if s.winner == who else -1.0
+        payoff = FINAL[s.marks[0], s.marks[1]]
+        return float(payoff if who == 0 else -payoff)
+
+    def settled(self, s):
+        return FINAL[s.marks[0], s.marks[1]] != OPEN
+
+    def symmetries(self) -> list[list[int]]:
+        return board_symmetries()
 
     def describe_action(self, s: Any, a: int) -> str:
         return f"{MARKS[s.turn]} {square_name(a)}"

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
-from unseen.exact.payoffs import Payoffs, StoredPayoffs
+from unseen.exact.payoffs import Matrix, Payoffs, StoredPayoffs, multiply, rows_of
 from unseen.exact.treeplex import Floats, Treeplex
 from unseen.solving.minimisers import Minimiser, match_regrets
 
@@ -32,14 +32,6 @@ class Side(NamedTuple):
     average: Floats  # (q,) the weighted sum of plans
 
 
-class Matrix(NamedTuple):
-    """A sparse matrix by rows, as SciPy has it: what a player's sequences pay against each of the opponent's."""
-
-    indptr: NDArray[np.int32]  # (rows + 1,)
-    indices: NDArray[np.int32]  # (entries,)
-    data: Floats  # (entries,)
-
-
 def new_side(tree: Treeplex) -> Side:
     """A player that behaves evenly and regrets nothing."""
     q = tree.sequences
@@ -48,16 +40,6 @@ def new_side(tree: Treeplex) -> Side:
         tree.parent.astype(np.int32), tree.first.astype(np.int32), tree.count.astype(np.int32), uniform, tree.plan(uniform),
         np.zeros(q), np.zeros(q), np.zeros(q), np.zeros(q),
     )  # fmt: skip
-
-
-@piece
-def multiply(matrix, plan, value):
-    """value = matrix times plan."""
-    for row in range(len(value)):
-        total = 0.0
-        for k in range(matrix.indptr[row], matrix.indptr[row + 1]):
-            total += matrix.data[k] * plan[matrix.indices[k]]
-        value[row] = total
 
 
 @piece
@@ -102,24 +84,20 @@ def update(minimiser, side, t):
 def iterate(minimiser, first, second, payoffs, transposed, begin, end):
     """Iterations `begin` to `end` - 1 with stored payoffs."""
     for t in range(begin, end):
-        multiply(payoffs, second.plan, first.value)
+        multiply(payoffs, second.plan, first.value, 0, len(first.value))
         if not minimiser.alternating:
-            multiply(transposed, first.plan, second.value)
+            multiply(transposed, first.plan, second.value, 0, len(second.value))
         respond(minimiser, first, t)
         remember(minimiser, first, t)
         if minimiser.alternating:
-            multiply(transposed, first.plan, second.value)
+            multiply(transposed, first.plan, second.value, 0, len(second.value))
         respond(minimiser, second, t)
         remember(minimiser, second, t)
 
 
 def matrices(payoffs: StoredPayoffs) -> tuple[Matrix, Matrix]:
     """What each player's sequences pay it, as arrays for kernels."""
-    first, second = payoffs.matrix, -payoffs.transposed
-    return (
-        Matrix(first.indptr.astype(np.int32), first.indices.astype(np.int32), first.data),
-        Matrix(second.indptr.astype(np.int32), second.indices.astype(np.int32), second.data),
-    )
+    return rows_of(payoffs.matrix), rows_of(-payoffs.transposed)
 
 
 def iterate_streamed(minimiser: Minimiser, sides: tuple[Side, Side], payoffs: Payoffs, t: int) -> None:

@@ -16,25 +16,26 @@ from numpy.typing import NDArray
 from unseen.compiling import kernel, piece
 from unseen.engine import next_key, random, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL
-from unseen.solving.table import behave, draw, find, fits
+from unseen.solving.table import REGRET, draw, fits, mass, meet, place, probability, remember
 
 
 class Path(NamedTuple):
     """The choices of the simulation, in order."""
 
+    player: NDArray[np.int64]  # (max_length,)
     infoset: NDArray[np.int64]  # (max_length,)
     taken: NDArray[np.int64]  # (max_length,) the place of the action among those of the set
-    behaviour: NDArray[np.float64]  # (max_length, width) at the time of the sample
+    probability: NDArray[np.float64]  # (max_length,) that its player's behaviour gave to the action
 
 
-def new_path(length: int, width: int) -> Path:
-    return Path(np.zeros(length, np.int64), np.zeros(length, np.int64), np.zeros((length, width)))
+def new_path(length: int) -> Path:
+    return Path(np.zeros(length, np.int64), np.zeros(length, np.int64), np.zeros(length, np.int64), np.zeros(length))
 
 
 @piece
-def explore(behaviour, depth, n, epsilon, rng):
+def explore(table, infoset, total, epsilon, rng):
     """An action drawn evenly with probability epsilon, otherwise by the behaviour."""
-    return int(random(rng) * n) if random(rng) < epsilon else draw(behaviour, depth, n, rng)
+    return int(random(rng) * infoset.n_actions) if random(rng) < epsilon else draw(table, infoset, total, rng)
 
 
 @piece
@@ -50,26 +51,29 @@ def simulate(game, s, i, epsilon, table, path, out, tell, rng):
     nodes = 1
     p = game.player(s)
     while p != TERMINAL:
-        n = game.actions(s, out)
         if p == CHANCE:
-            k = sample_chance(game, s, out, n, rng)
+            n = game.actions(s, out)
+            a = out[sample_chance(game, s, out, n, rng)]
         else:
-            j = find(table, key0 if p == 0 else key1, p, out, n)
-            cell = table.cell[j]
-            behave(table, j, path.behaviour, depth)
-            path.infoset[depth] = j
+            j = meet(game, s, p, key0 if p == 0 else key1, table, out)
+            infoset = table.sets[j]
+            total = mass(table, infoset)
             if p == i:
-                k = explore(path.behaviour, depth, n, epsilon, rng)
-                sampled *= epsilon / n + (1.0 - epsilon) * path.behaviour[depth, k]
+                k = explore(table, infoset, total, epsilon, rng)
+                chosen = probability(table, infoset, total, k)
+                sampled *= epsilon / infoset.n_actions + (1.0 - epsilon) * chosen
             else:
-                for a in range(n):
-                    table.average[cell + a] += theirs / sampled * path.behaviour[depth, a]
-                k = draw(path.behaviour, depth, n, rng)
-                theirs *= path.behaviour[depth, k]
-                sampled *= path.behaviour[depth, k]
+                remember(table, infoset, total, theirs / sampled)
+                k = draw(table, infoset, total, rng)
+                chosen = probability(table, infoset, total, k)
+                theirs *= chosen
+                sampled *= chosen
+            path.player[depth] = p
+            path.infoset[depth] = j
             path.taken[depth] = k
+            path.probability[depth] = chosen
             depth += 1
-        a = out[k]
+            a = table.action[infoset.cell + k]
         step(game, s, a, tell)
         nodes += 1
         key0, key1 = next_key(key0, 0, p, a, tell), next_key(key1, 1, p, a, tell)
@@ -83,14 +87,15 @@ def learn(table, path, depth, i, utility, weight):
     w = utility * weight
     tail = 1.0  # the probability that player i's behaviour goes from here to the end
     for d in range(depth - 1, -1, -1):
-        j = path.infoset[d]
-        if table.player[j] != i:
+        if path.player[d] != i:
             continue
-        k, cell, n = path.taken[d], table.cell[j], table.n_actions[j]
+        infoset = table.sets[path.infoset[d]]
+        k, at, n = path.taken[d], place(infoset, REGRET), infoset.n_actions
         after = tail
-        tail *= path.behaviour[d, k]
+        tail *= path.probability[d]
         for a in range(n):
-            table.regret[cell + a] += w * (after - tail) if a == k else -w * tail
+            table.values[at + a] -= w * tail
+        table.values[at + k] += w * after
 
 
 @kernel
@@ -100,7 +105,7 @@ def run(game, states, table, path, out, tell, rng, epsilon, begin, end):
     Stops early if a simulation might not find room in the table.
     """
     s = states[0]
-    length, width = path.behaviour.shape
+    length, width = len(path.taken), len(out)
     nodes = 0
     for t in range(begin, end):
         if not fits(table, length, length * width):

@@ -20,7 +20,7 @@ from unseen.exact.sequence_form import Exploitability, SequenceForm
 from unseen.game import Game
 from unseen.solving import cfr, outcome, traversal
 from unseen.solving.minimisers import Minimiser
-from unseen.solving.table import average_strategy, grown, new_table
+from unseen.solving.table import as_arrays, average_strategy, from_arrays, grown, new_table
 from unseen.strategy import Strategy
 
 Arrays = dict[str, NDArray[Any]]
@@ -114,10 +114,10 @@ class SamplingSolver(Solver):
         return average_strategy(self.game, self.table)
 
     def arrays(self) -> Arrays:
-        return {**self.table._asdict(), "rng": self.rng}
+        return {**as_arrays(self.table), "rng": self.rng}
 
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.table = type(self.table)(*(np.array(arrays[name]) for name in self.table._fields))
+        self.table = from_arrays(arrays)
         self.rng = np.array(arrays["rng"])
 
 
@@ -129,7 +129,7 @@ class OutcomeSampling(SamplingSolver):
         if not 0.0 < epsilon <= 1.0:
             raise UnseenError(f"epsilon is {epsilon}, but must be above 0 and at most 1.")
         self.epsilon = float(epsilon)
-        self.path = outcome.new_path(game.max_length, game.width)
+        self.path = outcome.new_path(game.max_length)
         self.states = game.new_states(1)
 
     def run(self, iterations: int) -> None:

@@ -1,137 +1,194 @@
 """A table of information sets that grows as they are met: regrets and sums of behaviours, found by 64-bit key.
 
-Solvers that walk or sample the game keep nothing else. Naming: `j` information sets in order of discovery, `c` cells (an action
-at an information set).
+Solvers that walk or sample the game keep nothing else. What belongs to one set lies together in memory, for most of the time goes
+into fetching it. Naming: `j` information sets in order of discovery, `c` cells (an action at an information set).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.compiling import piece
+from unseen.compiling import kernel, piece
 from unseen.engine import random
 from unseen.game import Game
-from unseen.infosets import extended, put_all
+from unseen.infosets import extended
 from unseen.strategy import Strategy
+
+REGRET, AVERAGE, CURRENT = range(3)
+"""What is known of each action: cumulative regret, weighted sum of behaviours, behaviour of the last traversal that came by."""
+KINDS = 3
+INFOSET = np.dtype([("key", "u8"), ("cell", "i8"), ("stamp", "i8"), ("n_actions", "i4"), ("choice", "i4")])
+"""Key; where its cells begin; the last traversal that came here; how many actions; what that traversal chose."""
 
 
 class Table(NamedTuple):
     """The information sets met so far."""
 
-    key: NDArray[np.uint64]  # (j,)
+    sets: NDArray[Any]  # (j,) records of type INFOSET
     player: NDArray[np.int8]  # (j,)
-    n_actions: NDArray[np.int32]  # (j,) how many actions
-    cell: NDArray[np.int64]  # (j,) where they begin
-    stamp: NDArray[np.int64]  # (j,) the last traversal that came here
-    choice: NDArray[np.int32]  # (j,) what that traversal chose
     action: NDArray[np.int32]  # (c,)
-    regret: NDArray[np.float64]  # (c,) cumulative
-    average: NDArray[np.float64]  # (c,) the weighted sum of behaviours
-    current: NDArray[np.float64]  # (c,) the behaviour of the last traversal that came here
+    values: NDArray[np.float64]  # (KINDS * c,) set by set: the regrets of its actions, then the averages, then the current ones
     slots: NDArray[np.int32]  # (a power of two,) open addressing by key: a set, or -1
     size: NDArray[np.int64]  # (2,) sets and cells in use
-
-
-PER_SET = ("key", "player", "n_actions", "cell", "stamp", "choice")
-PER_CELL = ("action", "regret", "average", "current")
 
 
 def new_table(sets: int = 1024) -> Table:
     """An empty table."""
     cells = 4 * sets
     return Table(
-        np.zeros(sets, np.uint64), np.zeros(sets, np.int8), np.zeros(sets, np.int32), np.zeros(sets, np.int64),
-        np.full(sets, -1, np.int64), np.zeros(sets, np.int32), np.zeros(cells, np.int32), np.zeros(cells), np.zeros(cells),
-        np.zeros(cells), np.full(2 * sets, -1, np.int32), np.zeros(2, np.int64),
+        np.zeros(sets, INFOSET).view(np.recarray), np.zeros(sets, np.int8), np.zeros(cells, np.int32), np.zeros(KINDS * cells),
+        np.full(2 * sets, -1, np.int32), np.zeros(2, np.int64),
     )  # fmt: skip
 
 
 @piece
-def find(table, key, player, actions, n):
-    """The set with this key, added if it is new."""
+def meet(game, s, player, key, table, out):
+    """The set with this key, added with the actions of the history `s` if it is new."""
     mask = np.uint64(len(table.slots) - 1)
     slot = key & mask
     while table.slots[slot] >= 0:
         j = table.slots[slot]
-        if table.key[j] == key:
+        if table.sets[j].key == key:
             return j
         slot = (slot + np.uint64(1)) & mask
+    n = game.actions(s, out)
     j = table.size[0]
     cell = table.size[1]
     table.slots[slot] = j
-    table.key[j] = key
+    infoset = table.sets[j]
+    infoset.key = key
+    infoset.cell = cell
+    infoset.stamp = -1
+    infoset.n_actions = n
     table.player[j] = player
-    table.n_actions[j] = n
-    table.cell[j] = cell
     for k in range(n):
-        table.action[cell + k] = actions[k]
+        table.action[cell + k] = out[k]
     table.size[0] += 1
     table.size[1] += n
     return j
 
 
 @piece
-def behave(table, j, behaviour, row):
-    """Regret matching at set `j`, into a row of `behaviour`."""
-    cell, n = table.cell[j], table.n_actions[j]
-    total = 0.0
-    for k in range(n):
-        positive = max(table.regret[cell + k], 0.0)
-        behaviour[row, k] = positive
-        total += positive
-    for k in range(n):
-        behaviour[row, k] = behaviour[row, k] / total if total > 0.0 else 1.0 / n
+def place(infoset, kind):
+    """Where the values of one kind begin for a set."""
+    return KINDS * infoset.cell + kind * infoset.n_actions
 
 
 @piece
-def draw(behaviour, row, n, rng):
-    """The place of an action, drawn by a row of `behaviour`."""
+def mass(table, infoset):
+    """The sum of the positive regrets at a set."""
+    at = place(infoset, REGRET)
+    total = 0.0
+    for k in range(infoset.n_actions):
+        total += max(table.values[at + k], 0.0)
+    return total
+
+
+@piece
+def probability(table, infoset, total, k):
+    """That of action `k` by regret matching, where `total` is the set's mass: even if there is none."""
+    if total > 0.0:
+        return max(table.values[place(infoset, REGRET) + k], 0.0) / total
+    return 1.0 / infoset.n_actions
+
+
+@piece
+def draw(table, infoset, total, rng):
+    """The place of an action, drawn by regret matching."""
+    n = infoset.n_actions
     u = random(rng)
+    if total <= 0.0:
+        return int(u * n)
+    u *= total
+    at = place(infoset, REGRET)
     for k in range(n - 1):
-        u -= behaviour[row, k]
+        u -= max(table.values[at + k], 0.0)
         if u < 0.0:
             return k
     return n - 1
 
 
 @piece
+def remember(table, infoset, total, weight):
+    """Add the behaviour, `weight` times, to the average."""
+    n = infoset.n_actions
+    regret, average = place(infoset, REGRET), place(infoset, AVERAGE)
+    if total > 0.0:
+        weight /= total
+        for k in range(n):
+            table.values[average + k] += weight * max(table.values[regret + k], 0.0)
+    else:
+        for k in range(n):
+            table.values[average + k] += weight / n
+
+
+@piece
 def fits(table, sets, cells):
     """Whether so many more sets and cells fit."""
-    return table.size[0] + sets <= len(table.key) and table.size[1] + cells <= len(table.action)
+    return table.size[0] + sets <= len(table.player) and table.size[1] + cells <= len(table.action)
+
+
+@kernel
+def put_all(table):
+    """Enter all sets in empty slots."""
+    mask = np.uint64(len(table.slots) - 1)
+    for j in range(table.size[0]):
+        slot = table.sets[j].key & mask
+        while table.slots[slot] >= 0:
+            slot = (slot + np.uint64(1)) & mask
+        table.slots[slot] = j
 
 
 def grown(table: Table, sets: int, cells: int) -> Table:
     """The same table with room for so many more sets and cells."""
-    longer: dict[str, Any] = {}
-    capacity = len(table.key)
-    while capacity < table.size[0] + sets:
-        capacity *= 2
-    if capacity > len(table.key):
-        longer |= {name: extended(getattr(table, name), capacity) for name in PER_SET}
-        longer["stamp"][len(table.key) :] = -1
-        longer["slots"] = np.full(2 * capacity, -1, np.int32)
-    room = len(table.action)
+    capacity, room = len(table.player), len(table.action)
     while room < table.size[1] + cells:
         room *= 2
     if room > len(table.action):
-        longer |= {name: extended(getattr(table, name), room) for name in PER_CELL}
-    table = table._replace(**longer)
-    if "slots" in longer:
+        table = table._replace(action=extended(table.action, room), values=extended(table.values, KINDS * room))
+    while capacity < table.size[0] + sets:
+        capacity *= 2
+    if capacity > len(table.player):
+        longer = extended(table.sets, capacity).view(np.recarray)
+        slots = np.full(2 * capacity, -1, np.int32)
+        table = table._replace(sets=longer, player=extended(table.player, capacity), slots=slots)
         put_all(table)
     return table
 
 
-def average_strategy(game: Game, table: Table) -> Strategy:
+def as_arrays(table: Table) -> dict[str, NDArray[Any]]:
+    """The table as plain arrays."""
+    return table._asdict() | {"sets": table.sets.view(np.int64)}
+
+
+def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Table:
+    """The table that became `arrays`."""
+    copies = {name: np.array(arrays[name]) for name in Table._fields}
+    return Table(**(copies | {"sets": copies["sets"].view(INFOSET).view(np.recarray)}))
+
+
+def of_kind(table: Table, kind: int) -> NDArray[np.int64]:
+    """Where the values of one kind are, cell by cell, shape (c,)."""
+    sets = table.sets[: table.size[0]]
+    n = sets["n_actions"].astype(np.int64)
+    step = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
+    places: NDArray[np.int64] = np.repeat(KINDS * sets["cell"] + kind * n, n) + step
+    return places
+
+
+def average_strategy(game: Game, table: Table, kind: int = AVERAGE) -> Strategy:
     """The average behaviour at every set; even where nothing has been added up."""
-    sets, cells = table.size.tolist()
-    count = table.n_actions[:sets].astype(np.int64)
-    sums = table.average[:cells]
-    totals = np.repeat(np.add.reduceat(sums, table.cell[:sets]), count) if sets else np.zeros(0)
+    sets = table.sets[: table.size[0]]
+    count = sets["n_actions"].astype(np.int64)
+    sums = np.maximum(table.values[of_kind(table, kind)], 0.0)
+    totals = np.repeat(np.add.reduceat(sums, sets["cell"]), count) if len(sets) else np.zeros(0)
     even = np.repeat(1.0 / count, count)
     return Strategy(
-        game, keys=table.key[:sets].copy(), player=table.player[:sets].copy(), count=count, actions=table.action[:cells].copy(),
+        game, keys=sets["key"].copy(), player=table.player[: len(sets)].copy(), count=count,
+        actions=table.action[: table.size[1]].copy(),
         probability=np.where(totals > 0.0, sums / np.where(totals > 0.0, totals, 1.0), even),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from unseen.compiling import kernel, piece
 from unseen.engine import next_key, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL, Game
-from unseen.solving.table import behave, draw, find, fits
+from unseen.solving.table import CURRENT, REGRET, draw, fits, mass, meet, place, probability, remember
 
 TRAVERSAL, DEPTH, IS_DOWN, NODES = range(4)
 
@@ -29,10 +29,7 @@ class Stack(NamedTuple):
     keys: NDArray[np.uint64]  # (max_length + 1, 2) of what each player has seen
     player: NDArray[np.int64]  # (max_length + 1,)
     infoset: NDArray[np.int64]  # (max_length + 1,)
-    n_actions: NDArray[np.int64]  # (max_length + 1,)
-    actions: NDArray[np.int64]  # (max_length + 1, width)
-    taken: NDArray[np.int64]  # (max_length + 1,) the place of the action that leads on
-    behaviour: NDArray[np.float64]  # (max_length + 1, width)
+    taken: NDArray[np.int64]  # (max_length + 1,) the place of the action that leads on; at chance nodes the outcome itself
     value: NDArray[np.float64]  # (max_length + 1, width) of each action to the update player
     reach: NDArray[np.float64]  # (max_length + 1,) the opponent's probability of coming here, where it is not sampled
 
@@ -46,72 +43,91 @@ def new_stack(game: Game) -> Stack:
     depths = game.max_length + 1
     return Stack(
         game.new_states(depths), np.zeros((depths, 2), np.uint64), np.zeros(depths, np.int64), np.zeros(depths, np.int64),
-        np.zeros(depths, np.int64), np.zeros((depths, game.width), np.int64), np.zeros(depths, np.int64),
-        np.zeros((depths, game.width)), np.zeros((depths, game.width)), np.ones(depths),
+        np.zeros(depths, np.int64),
+        np.zeros((depths, game.width)), np.ones(depths),
     )  # fmt: skip
 
 
 @piece
 def arrive(game, stack, d, i, sample_opponent, table, out, t, rng):
-    """At a history that goes on: list its actions and choose the first to follow."""
+    """At a history that goes on: find its information set and choose the first action to follow."""
     s = stack.states[d]
     p = stack.player[d]
-    n = game.actions(s, out)
-    stack.n_actions[d] = n
-    for k in range(n):
-        stack.actions[d, k] = out[k]
     if p == CHANCE:
-        stack.taken[d] = sample_chance(game, s, out, n, rng)
+        n = game.actions(s, out)
+        stack.taken[d] = out[sample_chance(game, s, out, n, rng)]
         return
-    j = find(table, stack.keys[d, p], p, out, n)
+    j = meet(game, s, p, stack.keys[d, p], table, out)
+    infoset = table.sets[j]
     stack.infoset[d] = j
     stack.taken[d] = 0
-    cell = table.cell[j]
-    if table.stamp[j] == t:  # met before: what was decided then holds, whatever has been learnt since
-        for k in range(n):
-            stack.behaviour[d, k] = table.current[cell + k]
-    else:
-        table.stamp[j] = t
-        behave(table, j, stack.behaviour, d)
-        for k in range(n):
-            table.current[cell + k] = stack.behaviour[d, k]
+    if p == i and sample_opponent:
+        return
+    if infoset.stamp != t:  # else it was met before: what was decided then holds, whatever has been learnt since
+        infoset.stamp = t
+        total = mass(table, infoset)
         if p != i:
-            for k in range(n):
-                table.average[cell + k] += stack.reach[d] * stack.behaviour[d, k]
-            if sample_opponent:
-                table.choice[j] = draw(stack.behaviour, d, n, rng)
-    if p != i and sample_opponent:
-        stack.taken[d] = table.choice[j]
+            remember(table, infoset, total, stack.reach[d])
+        if sample_opponent:
+            infoset.choice = draw(table, infoset, total, rng)
+        else:
+            current = place(infoset, CURRENT)
+            for k in range(infoset.n_actions):
+                table.values[current + k] = probability(table, infoset, total, k)
+    if sample_opponent:
+        stack.taken[d] = infoset.choice
 
 
 @piece
-def descend(game, stack, d, i, sample_opponent, tell):
-    """Follow the chosen action."""
+def descend(game, stack, d, i, sample_opponent, table, tell):
+    """Follow the chosen action. Returns whose move it is then."""
     k = stack.taken[d]
-    a = stack.actions[d, k]
     p = stack.player[d]
+    infoset = table.sets[stack.infoset[d]]
+    a = k if p == CHANCE else table.action[infoset.cell + k]
     stack.states[d + 1] = stack.states[d]
     s = stack.states[d + 1]
     step(game, s, a, tell)
-    for viewer in range(2):
-        stack.keys[d + 1, viewer] = next_key(stack.keys[d, viewer], viewer, p, a, tell)
-    stack.reach[d + 1] = stack.reach[d]
-    if p == 1 - i and not sample_opponent:
-        stack.reach[d + 1] *= stack.behaviour[d, k]
+    mover = game.player(s)
+    stack.player[d + 1] = mover
+    if mover != TERMINAL:
+        for viewer in range(2):
+            stack.keys[d + 1, viewer] = next_key(stack.keys[d, viewer], viewer, p, a, tell)
+        stack.reach[d + 1] = stack.reach[d]
+        if p == 1 - i and not sample_opponent:
+            stack.reach[d + 1] *= table.values[place(infoset, CURRENT) + k]
+    return mover
 
 
 @piece
-def finish(stack, d, i, table):
+def finish(stack, d, i, sample_opponent, table):
     """All actions at depth `d` have values: the value of the history; regrets if it is the update player's."""
-    n = stack.n_actions[d]
-    expected = 0.0
+    infoset = table.sets[stack.infoset[d]]
+    n = infoset.n_actions
+    # External sampling comes to a set of the update player only once: its regrets are still those that the behaviour comes from.
+    weights = place(infoset, REGRET if sample_opponent else CURRENT)
+    total, expected, plain = 0.0, 0.0, 0.0
     for k in range(n):
-        expected += stack.behaviour[d, k] * stack.value[d, k]
+        weight = max(table.values[weights + k], 0.0)
+        total += weight
+        expected += weight * stack.value[d, k]
+        plain += stack.value[d, k]
+    expected = expected / total if total > 0.0 else plain / n
     if stack.player[d] == i:
-        cell = table.cell[stack.infoset[d]]
+        regret = place(infoset, REGRET)
         for k in range(n):
-            table.regret[cell + k] += stack.reach[d] * (stack.value[d, k] - expected)
+            table.values[regret + k] += stack.reach[d] * (stack.value[d, k] - expected)
     return expected
+
+
+@piece
+def begin(game, stack):
+    """Put the empty history on the stack."""
+    game.start(stack.states[0])
+    stack.player[0] = game.player(stack.states[0])
+    stack.keys[0, 0] = root_key(0)
+    stack.keys[0, 1] = root_key(1)
+    stack.reach[0] = 1.0
 
 
 @kernel
@@ -120,46 +136,47 @@ def run(game, stack, table, out, tell, rng, sample_opponent, cursor, value, end)
 
     Returns False if it stopped because another information set might not find room in the table; it can go on from there.
     """
-    width = stack.actions.shape[1]
-    d = cursor[DEPTH]
-    while cursor[TRAVERSAL] < end:
-        t = cursor[TRAVERSAL]
+    t, d, is_down, nodes = cursor[TRAVERSAL], cursor[DEPTH], cursor[IS_DOWN] == 1, cursor[NODES]
+    v = value[0]  # on the way up: what the history below `d` is worth
+    is_roomy = True
+    while t < end and is_roomy:
         i = t & 1
+        if d < 0 and not is_down:  # the traversal is complete
+            t += 1
+            is_down = True
+            continue
         if d < 0:
-            if cursor[IS_DOWN] == 0:  # the traversal is complete
-                cursor[TRAVERSAL] += 1
-                cursor[IS_DOWN] = 1
+            begin(game, stack)
+            nodes += 1
+            if stack.player[0] == TERMINAL:
+                is_down = False
                 continue
-            game.start(stack.states[0])
-            stack.keys[0, 0] = root_key(0)
-            stack.keys[0, 1] = root_key(1)
-            stack.reach[0] = 1.0
             d = 0
-        if cursor[IS_DOWN] == 1:
-            if not fits(table, 1, width):
-                cursor[DEPTH] = d
-                return False
-            cursor[NODES] += 1
-            stack.player[d] = game.player(stack.states[d])
-            if stack.player[d] == TERMINAL:
-                value[0] = game.utility(stack.states[d], i)
-                cursor[IS_DOWN] = 0
-                d -= 1
+        p = stack.player[d]
+        if is_down:
+            if not fits(table, 1, len(out)):
+                is_roomy = False
                 continue
             arrive(game, stack, d, i, sample_opponent, table, out, t, rng)
         else:
-            p = stack.player[d]
             if p == CHANCE or (p != i and sample_opponent):
                 d -= 1
                 continue
-            stack.value[d, stack.taken[d]] = value[0]
+            stack.value[d, stack.taken[d]] = v
             stack.taken[d] += 1
-            if stack.taken[d] == stack.n_actions[d]:
-                value[0] = finish(stack, d, i, table)
+            if stack.taken[d] == table.sets[stack.infoset[d]].n_actions:
+                v = finish(stack, d, i, sample_opponent, table)
                 d -= 1
                 continue
-        descend(game, stack, d, i, sample_opponent, tell)
-        cursor[IS_DOWN] = 1
-        d += 1
+        nodes += 1
+        is_down = descend(game, stack, d, i, sample_opponent, table, tell) != TERMINAL
+        if is_down:
+            d += 1
+        else:
+            v = game.utility(stack.states[d + 1], i)
+    cursor[TRAVERSAL] = t
     cursor[DEPTH] = d
-    return True
+    cursor[IS_DOWN] = is_down
+    cursor[NODES] = nodes
+    value[0] = v
+    return is_roomy
