@@ -32,6 +32,7 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/foundation.py
 	$(BIN)/python benchmarks/games.py
+	$(BIN)/python benchmarks/solvers.py
 
 counts: $(VENV)/.dev
 	$(BIN)/python benchmarks/games.py --counts

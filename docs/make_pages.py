@@ -1,4 +1,4 @@
-"""Make the page of each game from its class, its pinned counts and its playthrough, so that the page says what the code does.
+"""Make the page of each game and algorithm from the code, pinned counts and playthroughs, so that it says what the code does.
 
 Run by `make docs`; a test sees to it that the committed pages are up to date.
 """
@@ -13,6 +13,7 @@ from pathlib import Path
 
 import unseen
 from unseen.loading import registered
+from unseen.solving.algorithms import ALGORITHMS
 
 HERE = Path(__file__).parent
 TESTS = HERE.parent / "tests"
@@ -24,7 +25,38 @@ def pages() -> dict[Path, str]:
     counts = json.loads((TESTS / "counts.json").read_text())
     made = {HERE / "games" / f"{name}.md": page(name, counts) for name in unseen.names()}
     made[HERE / "games" / "index.md"] = index()
+    made |= {HERE / "algorithms" / f"{file_name(name)}.md": algorithm_page(name) for name in ALGORITHMS}
+    made[HERE / "algorithms" / "index.md"] = algorithm_index()
     return made
+
+
+def file_name(algorithm: str) -> str:
+    return algorithm.replace("+", "_plus")
+
+
+def algorithm_page(name: str) -> str:
+    """One algorithm's page: what it does, an iteration, what it needs, options, how to run it, where it comes from."""
+    about = ALGORITHMS[name]
+    needs = (
+        "The sequence form: the game is enumerated, and its payoffs are stored, or streamed with `--streamed`."
+        if about.needs_form
+        else "A table of the information sets it has met; the game is only enumerated to evaluate the result (`--no-evaluate`)."
+    )
+    lines = [f"# `{name}`", "", about.text, "", "## An iteration", "", f"{about.iteration[0].upper()}{about.iteration[1:]}.", ""]
+    lines += ["## What it keeps", "", needs, "", "## Options", ""]
+    if about.options:
+        lines += ["| name | default | meaning |", "|---|---|---|"]
+        lines += [f"| `{key}` | {str(default).lower()} | {meaning} |" for key, (default, meaning) in about.options.items()]
+    else:
+        lines.append("None.")
+    lines += ["", "## Running it", "", "```sh", f"unseen solve leduc_poker --algorithm {name} --seconds 5", "```", ""]
+    return "\n".join([*lines, "## Source", "", f"{about.source}.", ""])
+
+
+def algorithm_index() -> str:
+    """The list of algorithms."""
+    rows = [f"| [`{name}`]({file_name(name)}.md) | {about.text} |" for name, about in ALGORITHMS.items()]
+    return "\n".join(["# Algorithms", "", "| name | what it is |", "|---|---|", *rows, ""])
 
 
 def page(name: str, counts: dict[str, dict]) -> str:
@@ -76,4 +108,5 @@ def index() -> str:
 
 if __name__ == "__main__":
     for path, text in pages().items():
+        path.parent.mkdir(exist_ok=True)
         path.write_text(text)

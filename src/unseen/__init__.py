@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from unseen.exact.equilibrium import Equilibrium, solve_exactly
     from unseen.exact.sequence_form import Exploitability, SequenceForm
     from unseen.solving.job import Solved, solve
+    from unseen.solving.online import OnlineLearner
     from unseen.strategy import Strategy
 
 # Names whose modules are imported when first used, so that `import unseen` stays quick.
@@ -27,6 +28,7 @@ _LATER = {
     "Enumeration": "enumeration",
     "Equilibrium": "exact.equilibrium",
     "Exploitability": "exact.sequence_form",
+    "OnlineLearner": "solving.online",
     "Playouts": "engine",
     "SequenceForm": "exact.sequence_form",
     "Solved": "solving.job",
@@ -39,9 +41,9 @@ _LATER = {
 
 __all__ = [
     "CHANCE", "PUBLIC", "TERMINAL", "Belief", "BeliefTooLarge", "Enumeration", "Equilibrium", "Exploitability", "Game",
-    "GameFault", "Percept", "Playouts", "Position", "RuleError", "SequenceForm", "Solved", "Strategy", "StrategyFileError",
-    "UnseenError", "__version__", "enumerate_game", "fingerprint", "kernel", "load", "names", "parameter", "piece",
-    "playouts", "solve", "solve_exactly",
+    "GameFault", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError", "SequenceForm", "Solved", "Strategy",
+    "StrategyFileError", "UnseenError", "__version__", "enumerate_game", "fingerprint", "kernel", "load", "names",
+    "parameter", "piece", "playouts", "solve", "solve_exactly",
 ]  # fmt: skip
 
 

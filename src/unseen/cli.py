@@ -41,6 +41,7 @@ Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an e
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random choices.")]
 StrategyName = Annotated[str, typer.Option("--strategy", help="A strategy file, or 'uniform'.")]
 Streamed = Annotated[bool, typer.Option("--streamed", help="Walk the game for each answer instead of storing its payoffs.")]
+Reduced = Annotated[bool, typer.Option("--reduced", help="Leave out mirror images and settled endings; bundle last moves.")]
 Memory = Annotated[float | None, typer.Option(min=0.001, help="Use at most so many gigabytes (otherwise 80% of the machine's).")]
 Picture = Annotated[Path | None, typer.Option(help="Draw the strategy into this file (.png, .svg or .pdf).")]
 
@@ -119,11 +120,11 @@ def per_player(values: Any, form: str = ",") -> str:
     return " + ".join(f"{value:{form}}" for value in values)
 
 
-def sequence_form(game: Game, memory: float | None, streamed: bool = False) -> SequenceForm:
+def sequence_form(game: Game, memory: float | None, streamed: bool = False, reduced: bool = False) -> SequenceForm:
     from unseen.exact.sequence_form import SequenceForm
 
     with ProgressBar(f"walking {game.name}", "histories") as bar:
-        return SequenceForm(game, streamed=streamed, progress=bar, memory=in_bytes(memory))
+        return SequenceForm(game, streamed=streamed, reduced=reduced, progress=bar, memory=in_bytes(memory))
 
 
 def in_bytes(gigabytes: float | None) -> int | None:
@@ -276,26 +277,46 @@ def value(
 
 
 @command
+def algorithms(as_json: AsJson = False, debug: Debug = False) -> None:
+    """List the algorithms of `solve` with their options."""
+    from unseen.solving.algorithms import ALGORITHMS
+
+    table = Table("algorithm", "what it is", "an iteration", "options")
+    for name, about in ALGORITHMS.items():
+        options = ", ".join(f"{key}={str(default).lower()}" for key, (default, _) in about.options.items())
+        table.add_row(name, about.text, about.iteration, options or "none")
+    listed = {
+        name: {"text": about.text, "source": about.source, "iteration": about.iteration, "needs_form": about.needs_form,
+               "options": {key: {"default": str(value).lower(), "meaning": text} for key, (value, text) in about.options.items()}}
+        for name, about in ALGORITHMS.items()
+    }  # fmt: skip
+    show(as_json, {"algorithms": listed}, lambda: table)
+
+
+@command
 def solve(
     game: GameName,
     algorithm: Annotated[str, typer.Option(help="Such as cfr+, dcfr, 'outcome_sampling(epsilon=0.6)'.")] = "dcfr",
     iterations: Annotated[int | None, typer.Option(help="Stop after so many iterations.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds of solving.")] = None,
+    nodes: Annotated[int | None, typer.Option(help="Stop after visiting so many histories.")] = None,
     until: Annotated[float | None, typer.Option(help="Stop when the exploitability (sum) is at most this.")] = None,
     out: Annotated[Path | None, typer.Option(help="Save the strategy to this file, and checkpoints beside it.")] = None,
     log: Annotated[Path | None, typer.Option(help="Write each evaluation to this file, as a line of JSON.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint of --out, if there is one.")] = False,
     checkpoint_seconds: Annotated[float, typer.Option(min=0.01, help="Seconds between checkpoints.")] = 30.0,
-    streamed: Streamed = False, memory: Memory = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+    evaluate: Annotated[bool, typer.Option(help="Evaluate exactly on the way, which enumerates the game.")] = True,
+    streamed: Streamed = False, reduced: Reduced = False, memory: Memory = None, seed: Seed = 0, as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:  # fmt: skip
     """Solve a game by regret minimisation, as closely as asked for. Ctrl-C keeps what there is."""
     from unseen.files import write_atomically
-    from unseen.solving import job
+    from unseen.solving import algorithms, job
 
     if resume and out is None:
         raise UnseenError("--resume needs --out: the checkpoint is kept beside that file.")
     loaded = loading.load(game)
-    form = sequence_form(loaded, memory, streamed)
+    form = sequence_form(loaded, memory, streamed, reduced) if evaluate or algorithms.needs_form(algorithm) else None
     lines: list[str] = []
     with ProgressBar(f"{algorithm} on {loaded.name}", "iterations") as bar:
 
@@ -305,12 +326,16 @@ def solve(
                 write_atomically(log, ["\n".join([*lines, ""]).encode()])
 
         def tick(solver: Any, points: list[job.Point]) -> None:
-            bar(solver.iterations, f"exploitability (sum) {points[-1].exploitability:.3g}" if points else "")
+            last = points[-1].exploitability if points else None
+            bar(solver.iterations, f"exploitability (sum) {last:.3g}" if last is not None else "")
 
         found = job.solve(
-            loaded, algorithm, iterations=iterations, seconds=seconds, until=until, seed=seed, form=form, watch=watch, tick=tick,
-            save=None if out is None else out.with_name(out.name + ".checkpoint"), save_every=checkpoint_seconds, resume=resume,
+            loaded, algorithm, iterations=iterations, seconds=seconds, nodes=nodes, until=until, seed=seed, form=form,
+            evaluate=evaluate, watch=watch, tick=tick, save_every=checkpoint_seconds, resume=resume,
+            save=None if out is None else out.with_name(out.name + ".checkpoint"),
         )  # fmt: skip
+    if found.trouble:
+        print(f"unseen: no checkpoint at the end: {found.trouble}", file=sys.stderr)
     if out is not None:
         found.strategy.save(out)
     last = found.last
@@ -319,18 +344,44 @@ def solve(
         "iterations": last.iterations,
         "seconds of solving": f"{last.seconds:.2f}",
         "nodes touched": last.nodes,
-        "best responses": per_player(last.best_response, ".6g"),
-        "exploitability (sum of both)": number(last.exploitability),
-        "value of the profile to the first player": number(last.value),
     }
+    if last.best_response is not None and last.exploitability is not None and last.value is not None:
+        rows["best responses"] = per_player(last.best_response, ".6g")
+        rows["exploitability (sum of both)"] = number(last.exploitability)
+        rows["value of the profile to the first player"] = number(last.value)
     if out is not None:
         rows["the strategy is in"] = str(out)
     show(as_json, result, lambda: facts(f"{algorithm} on {loaded.spec}" + " (stopped)" * found.stopped, rows))
 
 
 @command
+def plot(
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Logs that `unseen solve --log` has written.")],
+    out: Annotated[Path, typer.Option(help="The picture to write (.png, .svg or .pdf).")] = Path("convergence.png"),
+    against: Annotated[str, typer.Option(help="nodes, iterations, seconds, or all three.")] = "all",
+    as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Draw how solvers converged: exploitability against work, on logarithmic axes, several runs in one picture."""
+    from unseen import convergence
+    from unseen.drawing import check_picture
+
+    if against not in ("all", *convergence.AXES):
+        raise UnseenError(f"against is {against!r}, but must be one of all, {', '.join(convergence.AXES)}.")
+    check_picture(out)
+    runs = [convergence.read_log(log) for log in logs]
+    convergence.draw_runs(runs, out, tuple(convergence.AXES) if against == "all" else (against,))
+    ends: list[dict[str, Any]] = [
+        {"game": run.game, "algorithm": run.algorithm, "seed": run.seed, **run.points[-1]} for run in runs
+    ]
+    table = Table("run", "iterations", "nodes", "seconds", "exploitability (sum)", title=f"drawn in {out}")
+    for label, end in zip(convergence.labels(runs), ends, strict=True):
+        table.add_row(label, f"{end['iterations']:,}", f"{end['nodes']:,}", f"{end['seconds']:.2f}", number(end["exploitability"]))
+    show(as_json, {"picture": str(out), "runs": ends}, lambda: table)
+
+
+@command
 def exploitability(
-    game: GameName, strategy: StrategyName, streamed: Streamed = False, memory: Memory = None,
+    game: GameName, strategy: StrategyName, streamed: Streamed = False, reduced: Reduced = False, memory: Memory = None,
     as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """The exact exploitability of a strategy: both best-response values and their sum."""
@@ -338,7 +389,7 @@ def exploitability(
 
     loaded = loading.load(game)
     profile = read_strategy(strategy, loaded)
-    form = sequence_form(loaded, memory, streamed)
+    form = sequence_form(loaded, memory, streamed, reduced)
     with ProgressBar(f"evaluating {strategy}", "histories") as bar:
         if isinstance(form.payoffs, StreamedPayoffs):
             form.payoffs.progress = bar
@@ -388,6 +439,33 @@ def strategy(
         ],
     }  # fmt: skip
     show(as_json, result, lambda: drawing.strategy_table(profile, every, rows))
+
+
+@command
+def reproduce(
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="mccfr.")],
+    out: Annotated[Path, typer.Option(help="The folder for the page, its picture and the logs of all runs.")] = Path("reproduced"),
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller versions of the games, about two minutes.")] = False,
+    nodes: Annotated[int | None, typer.Option(min=1000, help="Histories that each algorithm may visit in each game.")] = None,
+    seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Run a paper's experiments again and write a page: its tables and figures, and which claims held.
+
+    What is done already in the folder is not done again, so a run that was stopped goes on.
+    """
+    from unseen.reproduce import mccfr
+
+    if paper != "mccfr":
+        raise UnseenError(f"paper is {paper!r}, but must be mccfr.")
+
+    def say(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    claims = mccfr.reproduce(out, quick, nodes, seed, say)
+    table = Table("the paper says", "held", title=f"written to {out / 'page.md'}")
+    for claim in claims:
+        table.add_row(claim.text, {True: "yes", False: "no", None: "not tested"}[claim.held])
+    show(as_json, {"page": str(out / "page.md"), "claims": [dataclasses.asdict(claim) for claim in claims]}, lambda: table)
 
 
 @command

@@ -163,7 +163,7 @@ def draw_strategy(strategy: Strategy, every: list[Situation], path: Path, panels
     shown, total = sum(map(len, columns)), len(every)
     of_all = f" of {total}" if _sets(every) < MAX_INFOSETS else ""
     figure.suptitle(strategy.game.spec + (f"   (the first {shown}{of_all} situations)" if shown < total else ""))
-    _save(figure, path)
+    save_picture(figure, path)
     pyplot.close(figure)
 
 
@@ -194,7 +194,8 @@ def check_picture(path: Path) -> None:
         raise UnseenError(f"cannot write the picture {path}: name a file that ends in .png, .svg or .pdf in a folder that exists.")
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save_picture(figure: Figure, path: Path) -> None:
+    """Write a figure to a file."""
     check_picture(path)
     try:
         figure.savefig(path, dpi=120)

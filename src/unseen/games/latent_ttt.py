@@ -28,6 +28,7 @@ from unseen.game import PUBLIC, TERMINAL, Game, parameter
 from unseen.games.phantom_ttt import FULL, MARKS, SQUARES, draw_board, free_squares, has_line, square_name
 
 NONE = -1
+LONGEST = 17
 
 
 class LatentTTT(Game):
@@ -37,7 +38,7 @@ class LatentTTT(Game):
     its next one, and is then revealed. If both chose the same square, the first to choose has it and the other's choice is lost.
     Three in a row win, at once even if the last of them is still hidden; with `hidden_lines=False`, when it is revealed. The game
     ends when the board is full, which reveals its last mark; with `hidden_end=False`, only when that has been revealed by
-    one more choice.
+    one more choice; or as a draw after so many `choices`, for a smaller game.
 
     Players see: all choices except the opponent's last one; in the end, all of them.
 
@@ -47,18 +48,20 @@ class LatentTTT(Game):
     name = "latent_ttt"
     hidden_lines: bool = parameter(True, help="whether a line counts while its last mark is hidden")
     hidden_end: bool = parameter(True, help="whether the game ends when the board is full while its last mark is hidden")
-    state = np.dtype([("marks", "i2", (2,)), ("latent", "i1"), ("turn", "i1"), ("over", "i1"), ("winner", "i1")])
+    choices: int = parameter(LONGEST, minimum=1, maximum=LONGEST, help="the game is a draw after so many choices")
+    state = np.dtype([("marks", "i2", (2,)), ("latent", "i1"), ("turn", "i1"), ("made", "i1"), ("over", "i1"), ("winner", "i1")])
     num_actions = SQUARES
 
     @property
     def max_length(self) -> int:  # type: ignore[override]
-        return 16 if self.hidden_end else 17
+        return min(self.choices, LONGEST - self.hidden_end)
 
     def start(self, s):
         s.marks[0] = 0  # hidden ones included
         s.marks[1] = 0
         s.latent = NONE  # the choice that is still hidden: the last one, made by the player who is not to move
         s.turn = 0
+        s.made = 0
         s.over = 0
         s.winner = NONE
 
@@ -85,7 +88,8 @@ class LatentTTT(Game):
         is_full = (s.marks[0] | s.marks[1] if self.hidden_end else taken) == FULL
         if not s.over and (self.hidden_lines or is_full) and has_line(s.marks[me]):
             self.end(s, me)
-        if not s.over and is_full:
+        s.made += 1
+        if not s.over and (is_full or s.made == self.choices):
             self.end(s, NONE)
         s.latent = a
         s.turn = other

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
-from math import inf
+from math import ceil, inf
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from unseen.exact.sequence_form import Exploitability, SequenceForm
 from unseen.game import Game
 from unseen.loading import load
 from unseen.solving import checkpoint
-from unseen.solving.algorithms import make_solver
+from unseen.solving.algorithms import make_solver, needs_form
 from unseen.solving.solvers import Solver
 from unseen.strategy import Strategy
 
@@ -32,9 +32,10 @@ class Point:
     iterations: int
     seconds: float
     nodes: int
-    best_response: tuple[float, float]
-    exploitability: float
-    value: float
+    best_response: tuple[float, float] | None
+    """Of both players, their sum and the value of the profile to the first player; None if they were not evaluated."""
+    exploitability: float | None
+    value: float | None
 
 
 @dataclass
@@ -46,6 +47,8 @@ class Solved:
     points: list[Point] = field(default_factory=list)
     stopped: bool = False
     """Whether Ctrl-C ended it."""
+    trouble: str = ""
+    """Why the last checkpoint could not be written, if it could not. The one before it is still there."""
 
     @property
     def last(self) -> Point:
@@ -58,27 +61,34 @@ Ticker = Callable[[Solver, list[Point]], None]
 
 def solve(
     game: Game | str, algorithm: str = "dcfr", *, iterations: int | None = None, seconds: float | None = None,
-    until: float | None = None, seed: int = 0, streamed: bool = False, watch: Watcher | None = None,
-    tick: Ticker | None = None, save: Path | None = None, save_every: float = 30.0, resume: bool = False,
-    progress: Progress | None = None, form: SequenceForm | None = None,
+    nodes: int | None = None, until: float | None = None, seed: int = 0, streamed: bool = False, reduced: bool = False,
+    evaluate: bool = True, watch: Watcher | None = None, tick: Ticker | None = None, save: Path | None = None,
+    save_every: float = 30.0, resume: bool = False, progress: Progress | None = None, form: SequenceForm | None = None,
 ) -> Solved:  # fmt: skip
-    """Improve a strategy for `game` until one of the limits is reached: iterations, seconds, or exploitability `until`.
+    """Improve a strategy for `game` until one of the limits is reached: iterations, seconds, nodes, or exploitability `until`.
 
-    `watch` is called with each evaluation. With `save`, the state of the solver is kept in that file every `save_every` seconds
-    and at the end, and `resume` takes it up from there. Ctrl-C ends the job and returns what there is.
+    `watch` is called with each evaluation, also with those from before a job was resumed. With `save`, the state of the solver is
+    kept in that file every `save_every` seconds and at the end, and `resume` takes it up from there. Ctrl-C ends the job and
+    returns what there is. With `evaluate=False`, algorithms that sample the game need not enumerate it.
     """
     game = load(game)
-    for name, limit in (("iterations", iterations), ("seconds", seconds), ("until", until)):
+    limits = {"iterations": iterations, "seconds": seconds, "nodes": nodes, "until": until}
+    for name, limit in limits.items():
         if limit is not None and not limit > 0:
             raise UnseenError(f"{name} is {limit}, but must be more than 0.")
-    if iterations is None and seconds is None and until is None:
-        raise UnseenError("say when to stop: iterations, seconds, or until (an exploitability).")
-    form = form or SequenceForm(game, streamed=streamed, progress=progress)
+    if all(limit is None for limit in limits.values()):
+        raise UnseenError("say when to stop: iterations, seconds, nodes, or until (an exploitability).")
+    if not evaluate and until is not None:
+        raise UnseenError(f"until is {until}, but without evaluation there is no exploitability to compare it with.")
+    if form is None and (evaluate or needs_form(algorithm)):
+        form = SequenceForm(game, streamed=streamed, reduced=reduced, progress=progress)
     solver = make_solver(algorithm, game, form, seed)
     solver.prepare()
-    job = _Job(solver, form, algorithm, seed, iterations or 10**18, seconds or inf, until or -inf, watch, tick, save, save_every)
+    job = _Job(solver, form if evaluate else None, algorithm, seed, limits, watch, tick, save, save_every)
     if resume and save is not None:
         job.take_up()
+    if save is not None:
+        job.write()  # now rather than after hours: is there a place for it?
     return job.run()
 
 
@@ -86,16 +96,18 @@ class _Job:
     """A running job. Time spent evaluating and saving is not counted as solving."""
 
     def __init__(
-        self, solver: Solver, form: SequenceForm, algorithm: str, seed: int, iterations: int, seconds: float, until: float,
+        self, solver: Solver, form: SequenceForm | None, algorithm: str, seed: int, limits: dict[str, Any],
         watch: Watcher | None, tick: Ticker | None, save: Path | None, save_every: float,
     ) -> None:  # fmt: skip
         self.solver, self.form, self.algorithm, self.seed = solver, form, algorithm, seed
-        self.max_iterations, self.max_seconds, self.until = iterations, seconds, until
+        self.max_iterations, self.max_seconds = limits["iterations"] or 10**18, limits["seconds"] or inf
+        self.max_nodes, self.until = limits["nodes"] or inf, limits["until"] or -inf
         self.watch, self.tick, self.save, self.save_every = watch, tick, save, save_every
         self.seconds = 0.0
         self.evaluating = 0.0
         self.saved = time.monotonic()
         self.points: list[Point] = []
+        self.trouble = ""
 
     def run(self) -> Solved:
         stopped = False
@@ -106,12 +118,13 @@ class _Job:
             stopped = True
         if not self.points or self.points[-1].iterations != self.solver.iterations:
             self.evaluate()
-        self.write()
-        return Solved(self.solver.strategy(), self.algorithm, self.points, stopped)
+        self.try_to_write()
+        return Solved(self.solver.strategy(), self.algorithm, self.points, stopped, self.trouble)
 
     def is_done(self) -> bool:
-        good_enough = bool(self.points) and self.points[-1].exploitability <= self.until
-        return good_enough or self.solver.iterations >= self.max_iterations or self.seconds >= self.max_seconds
+        last = self.points[-1].exploitability if self.points else None
+        is_late = self.solver.iterations >= self.max_iterations or self.solver.nodes >= self.max_nodes
+        return (last is not None and last <= self.until) or is_late or self.seconds >= self.max_seconds
 
     def step(self) -> None:
         """Run for a moment; evaluate and save if it is time."""
@@ -119,6 +132,9 @@ class _Job:
         rate = self.solver.iterations / self.seconds if self.seconds > 0 else 1.0
         wanted = max(int(rate * min(SECONDS_PER_RUN, self.max_seconds - self.seconds)), 1)
         limit = min(wanted, self.max_iterations - self.solver.iterations)
+        if self.solver.nodes and self.max_nodes < inf:
+            per_iteration = self.solver.nodes / self.solver.iterations
+            limit = max(min(limit, ceil((self.max_nodes - self.solver.nodes) / per_iteration)), 1)
         if self.solver.iterations < next_evaluation:
             limit = min(limit, next_evaluation - self.solver.iterations)
         began = time.monotonic()
@@ -126,18 +142,19 @@ class _Job:
         self.seconds += time.monotonic() - began
         if self.solver.iterations >= next_evaluation and self.evaluating <= EVALUATION_SHARE * self.seconds + 0.1:
             self.evaluate()
-        if self.save is not None and time.monotonic() - self.saved > self.save_every:
-            self.write()
+        if time.monotonic() - self.saved > self.save_every:
+            self.try_to_write()
         if self.tick is not None:
             self.tick(self.solver, self.points)
 
     def evaluate(self) -> None:
         began = time.monotonic()
-        found: Exploitability = self.solver.evaluate(self.form)
+        where = (self.solver.iterations, self.seconds, self.solver.nodes)
+        point = Point(*where, None, None, None)
+        if self.form is not None:
+            found: Exploitability = self.solver.evaluate(self.form)
+            point = Point(*where, found.best_response, found.exploitability, found.value)
         self.evaluating += time.monotonic() - began
-        point = Point(
-            self.solver.iterations, self.seconds, self.solver.nodes, found.best_response, found.exploitability, found.value
-        )
         self.points.append(point)
         if self.watch is not None:
             self.watch(point)
@@ -146,22 +163,36 @@ class _Job:
         return {"algorithm": self.algorithm, "seed": self.seed}
 
     def write(self) -> None:
-        if self.save is None:
-            return
+        assert self.save is not None
         progress = {
             "iterations": self.solver.iterations, "nodes": self.solver.nodes, "seconds": self.seconds,
             "points": [asdict(point) for point in self.points],
         }  # fmt: skip
-        checkpoint.write(self.save, self.form.game, self.header() | progress, self.solver.arrays())
+        checkpoint.write(self.save, self.solver.game, self.header() | progress, self.solver.arrays())
         self.saved = time.monotonic()
+
+    def try_to_write(self) -> None:
+        """Write a checkpoint if there is to be one; if that fails the earlier one is still there, and the work goes on."""
+        if self.save is None:
+            return
+        try:
+            self.write()
+            self.trouble = ""
+        except UnseenError as error:
+            self.trouble = str(error)
+            self.saved = time.monotonic()
 
     def take_up(self) -> None:
         """Go on from the saved state, if there is one."""
         assert self.save is not None
         if not self.save.exists():
             return
-        header, arrays = checkpoint.read(self.save, self.form.game, self.header())
+        header, arrays = checkpoint.read(self.save, self.solver.game, self.header())
         self.solver.restore(arrays)
         self.solver.iterations, self.solver.nodes = header["iterations"], header["nodes"]
         self.seconds = header["seconds"]
-        self.points = [Point(**(row | {"best_response": tuple(row["best_response"])})) for row in header["points"]]
+        for row in header["points"]:
+            best = row["best_response"]
+            self.points.append(Point(**(row | {"best_response": tuple(best) if best is not None else None})))
+            if self.watch is not None:
+                self.watch(self.points[-1])

@@ -2,8 +2,13 @@
 
 M. Lanctot, K. Waugh, M. Zinkevich and M. Bowling, "Monte Carlo sampling for regret minimization in extensive games" (2009), Section
 3. The update player explores: with probability epsilon it draws evenly, otherwise from its behaviour; the others
-follow theirs. Regrets are added at the update player's sets (equation 10), the average behaviour at its opponent's, weighted by the
-inverse of the probability that the sample came there (stochastically weighted averaging).
+follow theirs. Regrets are added at the update player's sets (equation 10).
+
+The average strategy weights each iteration's behaviour at a set by its player's own probability of coming there. A simulation sees
+few sets, so there are two ways. *Stochastic*: at the opponent's sets, add the behaviour over the probability that the sample came
+there; right on average. *Lazy*: a set's behaviour changes only when a simulation comes there, and then its player's earlier sets
+were visited, too. So the weight that has gathered since the last visit is known exactly: the growth, meanwhile, of the average of
+the choice that leads here. That needs no importance weights.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ from numpy.typing import NDArray
 from unseen.compiling import kernel, piece
 from unseen.engine import next_key, random, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL
-from unseen.solving.table import REGRET, draw, fits, mass, meet, place, probability, remember
+from unseen.solving.table import AVERAGE, REGRET, draw, fits, mass, meet, place, probability, remember
 
 
 class Path(NamedTuple):
@@ -39,14 +44,22 @@ def explore(table, infoset, total, epsilon, rng):
 
 
 @piece
-def simulate(game, s, i, epsilon, table, path, out, tell, rng):
-    """Play one game to update player `i`.
+def catch_up(table, infoset, total, weight):
+    """Lazy averaging: the behaviour has not changed since `weight` was what the set has seen."""
+    remember(table, infoset, total, weight - infoset.seen)
+    infoset.seen = weight
+
+
+@piece
+def simulate(game, s, i, epsilon, is_lazy, t, table, path, out, tell, rng):
+    """Play game number `t` to update player `i`.
 
     Returns the number of choices on the path, that of histories visited, and theirs / sampled at the end.
     """
     game.start(s)
     key0, key1 = root_key(0), root_key(1)
     theirs, sampled = 1.0, 1.0  # the probability of the opponent's choices, and that of the sample, both without chance's
+    weight0, weight1 = t + 1.0, t + 1.0  # how much each player's choices so far weigh in its average; used if lazy
     depth = 0
     nodes = 1
     p = game.player(s)
@@ -58,12 +71,15 @@ def simulate(game, s, i, epsilon, table, path, out, tell, rng):
             j = meet(game, s, p, key0 if p == 0 else key1, table, out)
             infoset = table.sets[j]
             total = mass(table, infoset)
+            if is_lazy:
+                catch_up(table, infoset, total, weight0 if p == 0 else weight1)
             if p == i:
                 k = explore(table, infoset, total, epsilon, rng)
                 chosen = probability(table, infoset, total, k)
                 sampled *= epsilon / infoset.n_actions + (1.0 - epsilon) * chosen
             else:
-                remember(table, infoset, total, theirs / sampled)
+                if not is_lazy:
+                    remember(table, infoset, total, theirs / sampled)
                 k = draw(table, infoset, total, rng)
                 chosen = probability(table, infoset, total, k)
                 theirs *= chosen
@@ -74,6 +90,9 @@ def simulate(game, s, i, epsilon, table, path, out, tell, rng):
             path.probability[depth] = chosen
             depth += 1
             a = table.action[infoset.cell + k]
+            if is_lazy:
+                gathered = table.values[place(infoset, AVERAGE) + k]
+                weight0, weight1 = (gathered, weight1) if p == 0 else (weight0, gathered)
         step(game, s, a, tell)
         nodes += 1
         key0, key1 = next_key(key0, 0, p, a, tell), next_key(key1, 1, p, a, tell)
@@ -99,7 +118,7 @@ def learn(table, path, depth, i, utility, weight):
 
 
 @kernel
-def run(game, states, table, path, out, tell, rng, epsilon, begin, end):
+def run(game, states, table, path, out, tell, rng, epsilon, is_lazy, begin, end):
     """Simulations `begin` to `end` - 1, updating the players in turn. Returns the next simulation and the histories visited.
 
     Stops early if a simulation might not find room in the table.
@@ -111,7 +130,7 @@ def run(game, states, table, path, out, tell, rng, epsilon, begin, end):
         if not fits(table, length, length * width):
             return t, nodes
         i = t & 1
-        depth, visited, weight = simulate(game, s, i, epsilon, table, path, out, tell, rng)
+        depth, visited, weight = simulate(game, s, i, epsilon, is_lazy, t, table, path, out, tell, rng)
         nodes += visited
         learn(table, path, depth, i, game.utility(s, i), weight)
     return end, nodes

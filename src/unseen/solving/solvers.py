@@ -124,8 +124,9 @@ class SamplingSolver(Solver):
 class OutcomeSampling(SamplingSolver):
     """Outcome sampling; an iteration is one simulation, updating the players in turn."""
 
-    def __init__(self, game: Game, seed: int = 0, epsilon: float = 0.6) -> None:
+    def __init__(self, game: Game, seed: int = 0, epsilon: float = 0.6, averaging: str = "stochastic") -> None:
         super().__init__(game, seed)
+        self.is_lazy = averaging == "lazy"
         if not 0.0 < epsilon <= 1.0:
             raise UnseenError(f"epsilon is {epsilon}, but must be above 0 and at most 1.")
         self.epsilon = float(epsilon)
@@ -136,7 +137,16 @@ class OutcomeSampling(SamplingSolver):
         end = self.iterations + iterations
         while True:
             self.iterations, nodes = outcome.run(
-                self.game, self.states, self.table, self.path, *self.scratch, self.rng, self.epsilon, self.iterations, end
+                self.game,
+                self.states,
+                self.table,
+                self.path,
+                *self.scratch,
+                self.rng,
+                self.epsilon,
+                self.is_lazy,
+                self.iterations,
+                end,
             )
             self.nodes += nodes
             if self.iterations == end:
@@ -144,12 +154,12 @@ class OutcomeSampling(SamplingSolver):
             self.table = grown(self.table, self.game.max_length, self.game.max_length * self.game.width)
 
 
-class TraversalSampling(SamplingSolver):
-    """External sampling, or chance sampling; an iteration is one traversal, for the players in turn."""
+class Traversal(SamplingSolver):
+    """Vanilla CFR, chance sampling or external sampling; an iteration is one traversal, for the players in turn."""
 
-    def __init__(self, game: Game, seed: int = 0, sample_opponent: bool = True) -> None:
+    def __init__(self, game: Game, plan: traversal.Plan, seed: int = 0) -> None:
         super().__init__(game, seed)
-        self.sample_opponent = sample_opponent
+        self.plan = plan
         self.stack = traversal.new_stack(game)
         self.cursor = traversal.new_cursor()
         self.value = np.zeros(1)
@@ -159,8 +169,6 @@ class TraversalSampling(SamplingSolver):
         self.cursor[traversal.TRAVERSAL] = self.iterations
         self.iterations += iterations
         position = (self.cursor, self.value)
-        while not traversal.run(
-            self.game, self.stack, self.table, *self.scratch, self.rng, self.sample_opponent, *position, self.iterations
-        ):
+        while not traversal.run(self.game, self.stack, self.table, *self.scratch, self.rng, self.plan, *position, self.iterations):
             self.table = grown(self.table, 1, self.game.width)
         self.nodes += int(self.cursor[traversal.NODES])

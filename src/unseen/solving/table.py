@@ -18,11 +18,12 @@ from unseen.game import Game
 from unseen.infosets import extended
 from unseen.strategy import Strategy
 
-REGRET, AVERAGE, CURRENT = range(3)
-"""What is known of each action: cumulative regret, weighted sum of behaviours, behaviour of the last traversal that came by."""
-KINDS = 3
-INFOSET = np.dtype([("key", "u8"), ("cell", "i8"), ("stamp", "i8"), ("n_actions", "i4"), ("choice", "i4")])
-"""Key; where its cells begin; the last traversal that came here; how many actions; what that traversal chose."""
+REGRET, AVERAGE = range(2)
+"""What is known of each action: cumulative regret, weighted sum of behaviours."""
+KINDS = 2
+INFOSET = np.dtype([("key", "u8"), ("cell", "i8"), ("n_actions", "i4"), ("choice", "i4"), ("stamp", "i8"), ("seen", "f8")])
+"""Key; where its cells begin; how many actions; what the last traversal chose that came here; its number; for lazy averaging, the
+weight of the choices that lead here when a simulation last came."""
 
 
 class Table(NamedTuple):
@@ -31,7 +32,8 @@ class Table(NamedTuple):
     sets: NDArray[Any]  # (j,) records of type INFOSET
     player: NDArray[np.int8]  # (j,)
     action: NDArray[np.int32]  # (c,)
-    values: NDArray[np.float64]  # (KINDS * c,) set by set: the regrets of its actions, then the averages, then the current ones
+    values: NDArray[np.float64]  # (KINDS * c,) set by set: the regrets of its actions, then the averages
+    current: NDArray[np.float64]  # (c,) the behaviour of the last traversal that came here, if it must be kept
     slots: NDArray[np.int32]  # (a power of two,) open addressing by key: a set, or -1
     size: NDArray[np.int64]  # (2,) sets and cells in use
 
@@ -41,7 +43,7 @@ def new_table(sets: int = 1024) -> Table:
     cells = 4 * sets
     return Table(
         np.zeros(sets, INFOSET).view(np.recarray), np.zeros(sets, np.int8), np.zeros(cells, np.int32), np.zeros(KINDS * cells),
-        np.full(2 * sets, -1, np.int32), np.zeros(2, np.int64),
+        np.zeros(cells), np.full(2 * sets, -1, np.int32), np.zeros(2, np.int64),
     )  # fmt: skip
 
 
@@ -63,6 +65,7 @@ def meet(game, s, player, key, table, out):
     infoset.key = key
     infoset.cell = cell
     infoset.stamp = -1
+    infoset.seen = 0.0
     infoset.n_actions = n
     table.player[j] = player
     for k in range(n):
@@ -81,11 +84,14 @@ def place(infoset, kind):
 @piece
 def mass(table, infoset):
     """The sum of the positive regrets at a set."""
-    at = place(infoset, REGRET)
-    total = 0.0
-    for k in range(infoset.n_actions):
-        total += max(table.values[at + k], 0.0)
-    return total
+    at, n = place(infoset, REGRET), infoset.n_actions
+    even, odd = 0.0, 0.0  # two sums, so that one addition need not wait for the other
+    for k in range(0, n - 1, 2):
+        even += max(table.values[at + k], 0.0)
+        odd += max(table.values[at + k + 1], 0.0)
+    if n & 1:
+        even += max(table.values[at + n - 1], 0.0)
+    return even + odd
 
 
 @piece
@@ -149,13 +155,14 @@ def grown(table: Table, sets: int, cells: int) -> Table:
     while room < table.size[1] + cells:
         room *= 2
     if room > len(table.action):
-        table = table._replace(action=extended(table.action, room), values=extended(table.values, KINDS * room))
+        longer = {"action": room, "current": room, "values": KINDS * room}
+        table = table._replace(**{name: extended(getattr(table, name), length) for name, length in longer.items()})
     while capacity < table.size[0] + sets:
         capacity *= 2
     if capacity > len(table.player):
-        longer = extended(table.sets, capacity).view(np.recarray)
+        records = extended(table.sets, capacity).view(np.recarray)
         slots = np.full(2 * capacity, -1, np.int32)
-        table = table._replace(sets=longer, player=extended(table.player, capacity), slots=slots)
+        table = table._replace(sets=records, player=extended(table.player, capacity), slots=slots)
         put_all(table)
     return table
 

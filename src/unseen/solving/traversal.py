@@ -1,10 +1,10 @@
-"""External and chance sampling: walk all that the update player can do, and sample the rest.
+"""Vanilla CFR, chance sampling and external sampling: walk all that the update player can do, and sample some of the rest.
 
 M. Lanctot, K. Waugh, M. Zinkevich and M. Bowling, "Monte Carlo sampling for regret minimization in extensive games" (2009),
-Section 3, which also describes chance-sampled CFR. In a traversal for player i every action of i is tried. External
-sampling draws one action at each of the opponent's information sets, the same wherever the traversal meets the set; chance
-sampling tries all of them, weighted. Both draw one outcome at each chance node. Regrets are added at i's sets, the average
-behaviour at the opponent's.
+Sections 2 and 3. In a traversal for player i every action of i is tried. External sampling draws one action at each of the
+opponent's information sets, the same wherever the traversal meets the set; chance sampling tries all of them, weighted. Both
+draw one outcome at each chance node; vanilla CFR tries all of these, too. It may prune: leave out what the opponent's behaviour
+never does, which changes nothing (Section 5). Regrets are added at i's sets, the average behaviour at the opponent's.
 """
 
 from __future__ import annotations
@@ -17,9 +17,17 @@ from numpy.typing import NDArray
 from unseen.compiling import kernel, piece
 from unseen.engine import next_key, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL, Game
-from unseen.solving.table import CURRENT, REGRET, draw, fits, mass, meet, place, probability, remember
+from unseen.solving.table import REGRET, draw, fits, mass, meet, place, probability, remember
 
 TRAVERSAL, DEPTH, IS_DOWN, NODES = range(4)
+
+
+class Plan(NamedTuple):
+    """What a traversal leaves out."""
+
+    samples_chance: bool
+    samples_opponent: bool
+    prunes: bool
 
 
 class Stack(NamedTuple):
@@ -29,9 +37,12 @@ class Stack(NamedTuple):
     keys: NDArray[np.uint64]  # (max_length + 1, 2) of what each player has seen
     player: NDArray[np.int64]  # (max_length + 1,)
     infoset: NDArray[np.int64]  # (max_length + 1,)
-    taken: NDArray[np.int64]  # (max_length + 1,) the place of the action that leads on; at chance nodes the outcome itself
+    taken: NDArray[np.int64]  # (max_length + 1,) the place of the action that leads on
+    outcomes: NDArray[np.int64]  # (max_length + 1, width) of chance
+    n_outcomes: NDArray[np.int64]  # (max_length + 1,)
     value: NDArray[np.float64]  # (max_length + 1, width) of each action to the update player
     reach: NDArray[np.float64]  # (max_length + 1,) the opponent's probability of coming here, where it is not sampled
+    luck: NDArray[np.float64]  # (max_length + 1,) the same of chance
 
 
 def new_cursor(first: int = 0) -> NDArray[np.int64]:
@@ -43,48 +54,58 @@ def new_stack(game: Game) -> Stack:
     depths = game.max_length + 1
     return Stack(
         game.new_states(depths), np.zeros((depths, 2), np.uint64), np.zeros(depths, np.int64), np.zeros(depths, np.int64),
-        np.zeros(depths, np.int64),
-        np.zeros((depths, game.width)), np.ones(depths),
+        np.zeros(depths, np.int64), np.zeros((depths, game.width), np.int64), np.zeros(depths, np.int64),
+        np.zeros((depths, game.width)), np.ones(depths), np.ones(depths),
     )  # fmt: skip
 
 
 @piece
-def arrive(game, stack, d, i, sample_opponent, table, out, t, rng):
+def is_sampled(plan, p, i):
+    """Whether one move of `p` stands for all, in a traversal for player `i`."""
+    return plan.samples_chance if p == CHANCE else plan.samples_opponent and p != i
+
+
+@piece
+def arrive(game, stack, d, i, plan, table, out, t, rng):
     """At a history that goes on: find its information set and choose the first action to follow."""
     s = stack.states[d]
     p = stack.player[d]
+    stack.taken[d] = 0
     if p == CHANCE:
         n = game.actions(s, out)
-        stack.taken[d] = out[sample_chance(game, s, out, n, rng)]
+        stack.n_outcomes[d] = n
+        if plan.samples_chance:
+            stack.outcomes[d, 0] = out[sample_chance(game, s, out, n, rng)]
+        else:
+            for k in range(n):
+                stack.outcomes[d, k] = out[k]
         return
     j = meet(game, s, p, stack.keys[d, p], table, out)
     infoset = table.sets[j]
     stack.infoset[d] = j
-    stack.taken[d] = 0
-    if p == i and sample_opponent:
+    if p == i and plan.samples_opponent:
         return
     if infoset.stamp != t:  # else it was met before: what was decided then holds, whatever has been learnt since
         infoset.stamp = t
         total = mass(table, infoset)
         if p != i:
             remember(table, infoset, total, stack.reach[d])
-        if sample_opponent:
+        if plan.samples_opponent:
             infoset.choice = draw(table, infoset, total, rng)
         else:
-            current = place(infoset, CURRENT)
             for k in range(infoset.n_actions):
-                table.values[current + k] = probability(table, infoset, total, k)
-    if sample_opponent:
+                table.current[infoset.cell + k] = probability(table, infoset, total, k)
+    if plan.samples_opponent:
         stack.taken[d] = infoset.choice
 
 
 @piece
-def descend(game, stack, d, i, sample_opponent, table, tell):
+def descend(game, stack, d, i, plan, table, tell):
     """Follow the chosen action. Returns whose move it is then."""
     k = stack.taken[d]
     p = stack.player[d]
     infoset = table.sets[stack.infoset[d]]
-    a = k if p == CHANCE else table.action[infoset.cell + k]
+    a = stack.outcomes[d, k] if p == CHANCE else table.action[infoset.cell + k]
     stack.states[d + 1] = stack.states[d]
     s = stack.states[d + 1]
     step(game, s, a, tell)
@@ -94,29 +115,57 @@ def descend(game, stack, d, i, sample_opponent, table, tell):
         for viewer in range(2):
             stack.keys[d + 1, viewer] = next_key(stack.keys[d, viewer], viewer, p, a, tell)
         stack.reach[d + 1] = stack.reach[d]
-        if p == 1 - i and not sample_opponent:
-            stack.reach[d + 1] *= table.values[place(infoset, CURRENT) + k]
+        stack.luck[d + 1] = stack.luck[d]
+        if p == 1 - i and not plan.samples_opponent:
+            stack.reach[d + 1] *= table.current[infoset.cell + k]
+        elif p == CHANCE and not plan.samples_chance:
+            stack.luck[d + 1] *= game.chance(stack.states[d], a, stack.n_outcomes[d])
     return mover
 
 
 @piece
-def finish(stack, d, i, sample_opponent, table):
+def is_over(stack, d, table):
+    """Whether all actions at depth `d` have been followed."""
+    n = stack.n_outcomes[d] if stack.player[d] == CHANCE else table.sets[stack.infoset[d]].n_actions
+    return stack.taken[d] == n
+
+
+@piece
+def is_pruned(stack, d, i, plan, table):
+    """Whether the next action is one that the opponent never takes."""
+    if not plan.prunes or stack.player[d] != 1 - i:
+        return False
+    return table.current[table.sets[stack.infoset[d]].cell + stack.taken[d]] == 0.0
+
+
+@piece
+def average_outcome(game, stack, d):
+    """The value of a chance node from those of its outcomes."""
+    expected = 0.0
+    for k in range(stack.n_outcomes[d]):
+        expected += game.chance(stack.states[d], stack.outcomes[d, k], stack.n_outcomes[d]) * stack.value[d, k]
+    return expected
+
+
+@piece
+def finish(stack, d, i, plan, table):
     """All actions at depth `d` have values: the value of the history; regrets if it is the update player's."""
     infoset = table.sets[stack.infoset[d]]
     n = infoset.n_actions
-    # External sampling comes to a set of the update player only once: its regrets are still those that the behaviour comes from.
-    weights = place(infoset, REGRET if sample_opponent else CURRENT)
-    total, expected, plain = 0.0, 0.0, 0.0
-    for k in range(n):
-        weight = max(table.values[weights + k], 0.0)
-        total += weight
-        expected += weight * stack.value[d, k]
-        plain += stack.value[d, k]
-    expected = expected / total if total > 0.0 else plain / n
-    if stack.player[d] == i:
-        regret = place(infoset, REGRET)
+    regret = place(infoset, REGRET)
+    expected = 0.0
+    if plan.samples_opponent:  # comes to a set of the update player only once: its regrets are still those of the behaviour
+        total = mass(table, infoset)
         for k in range(n):
-            table.values[regret + k] += stack.reach[d] * (stack.value[d, k] - expected)
+            expected += (max(table.values[regret + k], 0.0) if total > 0.0 else 1.0) * stack.value[d, k]
+        expected /= total if total > 0.0 else n
+    else:
+        for k in range(n):
+            expected += table.current[infoset.cell + k] * stack.value[d, k]
+    if stack.player[d] == i:
+        counterfactual = stack.reach[d] * stack.luck[d]
+        for k in range(n):
+            table.values[regret + k] += counterfactual * (stack.value[d, k] - expected)
     return expected
 
 
@@ -128,10 +177,11 @@ def begin(game, stack):
     stack.keys[0, 0] = root_key(0)
     stack.keys[0, 1] = root_key(1)
     stack.reach[0] = 1.0
+    stack.luck[0] = 1.0
 
 
 @kernel
-def run(game, stack, table, out, tell, rng, sample_opponent, cursor, value, end):
+def run(game, stack, table, out, tell, rng, plan, cursor, value, end):
     """Traversals for the players in turn, from where `cursor` and `value` say, until number `end` is reached.
 
     Returns False if it stopped because another information set might not find room in the table; it can go on from there.
@@ -157,19 +207,23 @@ def run(game, stack, table, out, tell, rng, sample_opponent, cursor, value, end)
             if not fits(table, 1, len(out)):
                 is_roomy = False
                 continue
-            arrive(game, stack, d, i, sample_opponent, table, out, t, rng)
+            arrive(game, stack, d, i, plan, table, out, t, rng)
         else:
-            if p == CHANCE or (p != i and sample_opponent):
+            if is_sampled(plan, p, i):
                 d -= 1
                 continue
             stack.value[d, stack.taken[d]] = v
             stack.taken[d] += 1
-            if stack.taken[d] == table.sets[stack.infoset[d]].n_actions:
-                v = finish(stack, d, i, sample_opponent, table)
+            if is_over(stack, d, table):
+                v = average_outcome(game, stack, d) if p == CHANCE else finish(stack, d, i, plan, table)
                 d -= 1
                 continue
+        if is_pruned(stack, d, i, plan, table):
+            v = 0.0
+            is_down = False
+            continue
         nodes += 1
-        is_down = descend(game, stack, d, i, sample_opponent, table, tell) != TERMINAL
+        is_down = descend(game, stack, d, i, plan, table, tell) != TERMINAL
         if is_down:
             d += 1
         else:

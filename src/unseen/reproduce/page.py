@@ -1,0 +1,43 @@
+"""A page of results in Markdown: tables, pictures, and for each claim whether it held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from unseen.files import write_atomically
+
+VERDICTS = {True: "held", False: "**did not hold**", None: "not tested"}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim of a paper, what was measured here, and whether it held."""
+
+    text: str
+    measured: str
+    held: bool | None
+
+
+def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table in Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def claims_table(claims: Iterable[Claim]) -> str:
+    return table(("the paper says", "measured here", "verdict"), [(c.text, c.measured, VERDICTS[c.held]) for c in claims])
+
+
+def write_page(path: Path, title: str, parts: Sequence[str]) -> None:
+    """Write a page, whole or not at all."""
+    write_atomically(path, ["\n\n".join([f"# {title}", *parts, ""]).encode()])
+
+
+def seconds(value: float) -> str:
+    """A duration for people."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3), ("μs", 1e-6)):
+        if value >= scale:
+            return f"{value / scale:.3g} {unit}"
+    return f"{value / 1e-9:.3g} ns"
