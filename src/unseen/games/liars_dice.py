@@ -125,7 +125,10 @@ class LiarsDice(Game):
 
     def settle(self, s):
         """Someone has called: find the loser, take its dice, and end the game or begin a new round."""
-        missing = s.last // self.faces + 1 - self.matching(s, s.last % self.faces)
+        quantity, face = 1, s.last
+        while face >= self.faces:  # dividing would take longer
+            quantity, face = quantity + 1, face - self.faces
+        missing = quantity - self.matching(s, face)
         loser = 1 - s.turn if missing > 0 else s.turn  # it is the caller's turn
         if not self.rounds or s.dice[loser] <= max(missing, 1):
             s.winner = 1 - loser

@@ -88,7 +88,7 @@ ALGORITHMS = {
         "One play of the game at a time; the player that is updated explores.", MCCFR, "one play, for one player",
         options={
             "epsilon": (0.6, "the probability of an even choice, for the player that is updated"),
-            "averaging": ("stochastic", "how the average strategy is added up: stochastic (right on average) or lazy (exact, late)"),
+            "averaging": ("stochastic", "how the average strategy is added up: stochastic (right on average) or lazy (exact)"),
         },
     ),
 }  # fmt: skip

@@ -22,7 +22,7 @@ from unseen.position import fingerprint
 
 MAGIC = b"unseen-checkpoint 1\n"
 CHECKSUM_BYTES = 32
-KINDS = ("<f8", "<i8", "<u8", "<i4", "|i1")
+KINDS = ("<f8", "<i8", "<u8", "<i4", "<u4", "|i1")
 
 
 def write(path: Path, game: Game, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:

@@ -21,14 +21,14 @@ from numpy.typing import NDArray
 from unseen.compiling import kernel, piece
 from unseen.engine import next_key, random, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL
-from unseen.solving.table import AVERAGE, REGRET, draw, fits, mass, meet, place, probability, remember
+from unseen.solving.table import actions, averages, draw, fits, mark, mass, meet, n_actions, probability, regrets, remember
 
 
 class Path(NamedTuple):
     """The choices of the simulation, in order."""
 
     player: NDArray[np.int64]  # (max_length,)
-    infoset: NDArray[np.int64]  # (max_length,)
+    infoset: NDArray[np.int64]  # (max_length,) its place in the table
     taken: NDArray[np.int64]  # (max_length,) the place of the action among those of the set
     probability: NDArray[np.float64]  # (max_length,) that its player's behaviour gave to the action
 
@@ -38,16 +38,16 @@ def new_path(length: int) -> Path:
 
 
 @piece
-def explore(table, infoset, total, epsilon, rng):
+def explore(table, w, total, epsilon, rng):
     """An action drawn evenly with probability epsilon, otherwise by the behaviour."""
-    return int(random(rng) * infoset.n_actions) if random(rng) < epsilon else draw(table, infoset, total, rng)
+    return int(random(rng) * n_actions(table, w)) if random(rng) < epsilon else draw(table, w, total, rng)
 
 
 @piece
-def catch_up(table, infoset, total, weight):
-    """Lazy averaging: the behaviour has not changed since `weight` was what the set has seen."""
-    remember(table, infoset, total, weight - infoset.seen)
-    infoset.seen = weight
+def catch_up(table, w, total, weight):
+    """Lazy averaging: the behaviour has not changed since the weight was what the mark says."""
+    remember(table, w, total, weight - table.real[mark(w)])
+    table.real[mark(w)] = weight
 
 
 @piece
@@ -68,30 +68,29 @@ def simulate(game, s, i, epsilon, is_lazy, t, table, path, out, tell, rng):
             n = game.actions(s, out)
             a = out[sample_chance(game, s, out, n, rng)]
         else:
-            j = meet(game, s, p, key0 if p == 0 else key1, table, out)
-            infoset = table.sets[j]
-            total = mass(table, infoset)
+            w = meet(game, s, p, key0 if p == 0 else key1, table, out)
+            total = mass(table, w)
             if is_lazy:
-                catch_up(table, infoset, total, weight0 if p == 0 else weight1)
+                catch_up(table, w, total, weight0 if p == 0 else weight1)
             if p == i:
-                k = explore(table, infoset, total, epsilon, rng)
-                chosen = probability(table, infoset, total, k)
-                sampled *= epsilon / infoset.n_actions + (1.0 - epsilon) * chosen
+                k = explore(table, w, total, epsilon, rng)
+                chosen = probability(table, w, total, k)
+                sampled *= epsilon / n_actions(table, w) + (1.0 - epsilon) * chosen
             else:
                 if not is_lazy:
-                    remember(table, infoset, total, theirs / sampled)
-                k = draw(table, infoset, total, rng)
-                chosen = probability(table, infoset, total, k)
+                    remember(table, w, total, theirs / sampled)
+                k = draw(table, w, total, rng)
+                chosen = probability(table, w, total, k)
                 theirs *= chosen
                 sampled *= chosen
             path.player[depth] = p
-            path.infoset[depth] = j
+            path.infoset[depth] = w
             path.taken[depth] = k
             path.probability[depth] = chosen
             depth += 1
-            a = table.action[infoset.cell + k]
+            a = table.half[actions(table, w) + k]
             if is_lazy:
-                gathered = table.values[place(infoset, AVERAGE) + k]
+                gathered = table.real[averages(table, w) + k]
                 weight0, weight1 = (gathered, weight1) if p == 0 else (weight0, gathered)
         step(game, s, a, tell)
         nodes += 1
@@ -103,18 +102,18 @@ def simulate(game, s, i, epsilon, is_lazy, t, table, path, out, tell, rng):
 @piece
 def learn(table, path, depth, i, utility, weight):
     """Walk back along the path and add the regrets of player `i` (equation 10); `weight` is theirs / sampled at the end."""
-    w = utility * weight
+    scale = utility * weight
     tail = 1.0  # the probability that player i's behaviour goes from here to the end
     for d in range(depth - 1, -1, -1):
         if path.player[d] != i:
             continue
-        infoset = table.sets[path.infoset[d]]
-        k, at, n = path.taken[d], place(infoset, REGRET), infoset.n_actions
+        w = path.infoset[d]
+        at = regrets(w)
         after = tail
         tail *= path.probability[d]
-        for a in range(n):
-            table.values[at + a] -= w * tail
-        table.values[at + k] += w * after
+        for a in range(n_actions(table, w)):
+            table.real[at + a] -= scale * tail
+        table.real[at + path.taken[d]] += scale * after
 
 
 @kernel

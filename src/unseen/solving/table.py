@@ -1,7 +1,9 @@
 """A table of information sets that grows as they are met: regrets and sums of behaviours, found by 64-bit key.
 
-Solvers that walk or sample the game keep nothing else. What belongs to one set lies together in memory, for most of the time goes
-into fetching it. Naming: `j` information sets in order of discovery, `c` cells (an action at an information set).
+Solvers that walk or sample the game keep nothing else, and most of their time goes into fetching it from memory. So all that belongs
+to one set is one block of 8-byte words: its key; the number of actions, and what the last traversal chose; a mark; the regrets
+of its actions; the actions; the averages; the current behaviour. What is used most comes first. A set is known by the place
+`w` of its block.
 """
 
 from __future__ import annotations
@@ -18,33 +20,84 @@ from unseen.game import Game
 from unseen.infosets import extended
 from unseen.strategy import Strategy
 
-REGRET, AVERAGE = range(2)
-"""What is known of each action: cumulative regret, weighted sum of behaviours."""
-KINDS = 2
-INFOSET = np.dtype([("key", "u8"), ("cell", "i8"), ("n_actions", "i4"), ("choice", "i4"), ("stamp", "i8"), ("seen", "f8")])
-"""Key; where its cells begin; how many actions; what the last traversal chose that came here; its number; for lazy averaging, the
-weight of the choices that lead here when a simulation last came."""
+HEAD = 3
+"""Words of a block before the regrets."""
+NOWHERE = 0
+"""No block begins at the first word."""
 
 
 class Table(NamedTuple):
-    """The information sets met so far."""
+    """The information sets met so far. The first three are views of the same words."""
 
-    sets: NDArray[Any]  # (j,) records of type INFOSET
-    player: NDArray[np.int8]  # (j,)
-    action: NDArray[np.int32]  # (c,)
-    values: NDArray[np.float64]  # (KINDS * c,) set by set: the regrets of its actions, then the averages
-    current: NDArray[np.float64]  # (c,) the behaviour of the last traversal that came here, if it must be kept
-    slots: NDArray[np.int32]  # (a power of two,) open addressing by key: a set, or -1
-    size: NDArray[np.int64]  # (2,) sets and cells in use
+    whole: NDArray[np.int64]  # (words,)
+    real: NDArray[np.float64]  # (words,)
+    half: NDArray[np.int32]  # (2 * words,)
+    player: NDArray[np.int8]  # (j,) in order of discovery
+    slots: NDArray[np.uint32]  # (a power of two,) open addressing by key: a block, or NOWHERE
+    size: NDArray[np.int64]  # (2,) information sets, and words in use
 
 
 def new_table(sets: int = 1024) -> Table:
     """An empty table."""
-    cells = 4 * sets
-    return Table(
-        np.zeros(sets, INFOSET).view(np.recarray), np.zeros(sets, np.int8), np.zeros(cells, np.int32), np.zeros(KINDS * cells),
-        np.zeros(cells), np.full(2 * sets, -1, np.int32), np.zeros(2, np.int64),
-    )  # fmt: skip
+    return _with_views(np.zeros(16 * sets, np.int64), np.zeros(sets, np.int8), np.zeros(2 * sets, np.uint32), np.array([0, 1]))
+
+
+def _with_views(words: NDArray[np.int64], *rest: NDArray[Any]) -> Table:
+    return Table(words, words.view(np.float64), words.view(np.int32), *rest)
+
+
+# The parts of a block -------------------------------------------------------------------------------------------------------
+
+
+@piece
+def n_actions(table, w):
+    return table.half[2 * w + 2]
+
+
+@piece
+def choice(w):
+    """Where, in `half`, it says what the last traversal chose."""
+    return 2 * w + 3
+
+
+@piece
+def mark(w):
+    """Where, in `whole`, there is the number of the last traversal; in `real`, for lazy averaging, the weight last seen."""
+    return w + 2
+
+
+@piece
+def regrets(w):
+    """Where, in `real`, the regrets begin."""
+    return w + HEAD
+
+
+@piece
+def actions(table, w):
+    """Where, in `half`, the actions begin."""
+    return 2 * (w + HEAD + n_actions(table, w))
+
+
+@piece
+def averages(table, w):
+    """Where, in `real`, the sums of behaviours begin."""
+    n = n_actions(table, w)
+    return w + HEAD + n + (n + 1) // 2
+
+
+@piece
+def current(table, w):
+    """Where, in `real`, the behaviour of the last traversal begins, if that had to be kept."""
+    return averages(table, w) + n_actions(table, w)
+
+
+@piece
+def block_size(n):
+    """The words of a set with `n` actions."""
+    return HEAD + 3 * n + (n + 1) // 2
+
+
+# Finding and adding ---------------------------------------------------------------------------------------------------------
 
 
 @piece
@@ -52,150 +105,173 @@ def meet(game, s, player, key, table, out):
     """The set with this key, added with the actions of the history `s` if it is new."""
     mask = np.uint64(len(table.slots) - 1)
     slot = key & mask
-    while table.slots[slot] >= 0:
-        j = table.slots[slot]
-        if table.sets[j].key == key:
-            return j
+    wanted = np.int64(key)
+    while table.slots[slot] != NOWHERE:
+        w = np.int64(table.slots[slot])
+        if table.whole[w] == wanted:
+            return w
         slot = (slot + np.uint64(1)) & mask
     n = game.actions(s, out)
-    j = table.size[0]
-    cell = table.size[1]
-    table.slots[slot] = j
-    infoset = table.sets[j]
-    infoset.key = key
-    infoset.cell = cell
-    infoset.stamp = -1
-    infoset.seen = 0.0
-    infoset.n_actions = n
-    table.player[j] = player
+    w = table.size[1]
+    table.slots[slot] = w
+    table.whole[w] = wanted
+    table.half[2 * w + 2] = n
+    first = actions(table, w)
     for k in range(n):
-        table.action[cell + k] = out[k]
+        table.half[first + k] = out[k]
+    table.player[table.size[0]] = player
     table.size[0] += 1
-    table.size[1] += n
-    return j
-
-
-@piece
-def place(infoset, kind):
-    """Where the values of one kind begin for a set."""
-    return KINDS * infoset.cell + kind * infoset.n_actions
-
-
-@piece
-def mass(table, infoset):
-    """The sum of the positive regrets at a set."""
-    at, n = place(infoset, REGRET), infoset.n_actions
-    even, odd = 0.0, 0.0  # two sums, so that one addition need not wait for the other
-    for k in range(0, n - 1, 2):
-        even += max(table.values[at + k], 0.0)
-        odd += max(table.values[at + k + 1], 0.0)
-    if n & 1:
-        even += max(table.values[at + n - 1], 0.0)
-    return even + odd
-
-
-@piece
-def probability(table, infoset, total, k):
-    """That of action `k` by regret matching, where `total` is the set's mass: even if there is none."""
-    if total > 0.0:
-        return max(table.values[place(infoset, REGRET) + k], 0.0) / total
-    return 1.0 / infoset.n_actions
-
-
-@piece
-def draw(table, infoset, total, rng):
-    """The place of an action, drawn by regret matching."""
-    n = infoset.n_actions
-    u = random(rng)
-    if total <= 0.0:
-        return int(u * n)
-    u *= total
-    at = place(infoset, REGRET)
-    for k in range(n - 1):
-        u -= max(table.values[at + k], 0.0)
-        if u < 0.0:
-            return k
-    return n - 1
-
-
-@piece
-def remember(table, infoset, total, weight):
-    """Add the behaviour, `weight` times, to the average."""
-    n = infoset.n_actions
-    regret, average = place(infoset, REGRET), place(infoset, AVERAGE)
-    if total > 0.0:
-        weight /= total
-        for k in range(n):
-            table.values[average + k] += weight * max(table.values[regret + k], 0.0)
-    else:
-        for k in range(n):
-            table.values[average + k] += weight / n
+    table.size[1] += block_size(n)
+    return w
 
 
 @piece
 def fits(table, sets, cells):
-    """Whether so many more sets and cells fit."""
-    return table.size[0] + sets <= len(table.player) and table.size[1] + cells <= len(table.action)
+    """Whether so many more sets, with so many actions in all, fit in any case."""
+    return table.size[0] + sets <= len(table.player) and table.size[1] + block_size(0) * sets + 4 * cells <= len(table.whole)
 
 
 @kernel
 def put_all(table):
     """Enter all sets in empty slots."""
     mask = np.uint64(len(table.slots) - 1)
-    for j in range(table.size[0]):
-        slot = table.sets[j].key & mask
-        while table.slots[slot] >= 0:
+    w = 1
+    for _ in range(table.size[0]):
+        slot = np.uint64(table.whole[w]) & mask
+        while table.slots[slot] != NOWHERE:
             slot = (slot + np.uint64(1)) & mask
-        table.slots[slot] = j
+        table.slots[slot] = w
+        w += block_size(n_actions(table, w))
 
 
 def grown(table: Table, sets: int, cells: int) -> Table:
-    """The same table with room for so many more sets and cells."""
-    capacity, room = len(table.player), len(table.action)
-    while room < table.size[1] + cells:
-        room *= 2
-    if room > len(table.action):
-        longer = {"action": room, "current": room, "values": KINDS * room}
-        table = table._replace(**{name: extended(getattr(table, name), length) for name, length in longer.items()})
-    while capacity < table.size[0] + sets:
-        capacity *= 2
-    if capacity > len(table.player):
-        records = extended(table.sets, capacity).view(np.recarray)
-        slots = np.full(2 * capacity, -1, np.int32)
-        table = table._replace(sets=records, player=extended(table.player, capacity), slots=slots)
-        put_all(table)
-    return table
+    """The same table with room for so many more sets, with so many actions in all."""
+    words, player, slots = table.whole, table.player, table.slots
+    while table.size[1] + HEAD * sets + 4 * cells > len(words):
+        words = extended(words, 2 * len(words))
+    while table.size[0] + sets > len(player):
+        player = extended(player, 2 * len(player))
+    if len(player) > len(table.player):
+        slots = np.zeros(2 * len(player), np.uint32)
+    longer = _with_views(words, player, slots, table.size)
+    if len(player) > len(table.player):
+        put_all(longer)
+    return longer
+
+
+# Regret matching ------------------------------------------------------------------------------------------------------------
+
+
+@piece
+def mass(table, w):
+    """The sum of the positive regrets at a set."""
+    at, n = regrets(w), n_actions(table, w)
+    even, odd = 0.0, 0.0  # two sums, so that one addition need not wait for the other
+    for k in range(0, n - 1, 2):
+        even += max(table.real[at + k], 0.0)
+        odd += max(table.real[at + k + 1], 0.0)
+    if n & 1:
+        even += max(table.real[at + n - 1], 0.0)
+    return even + odd
+
+
+@piece
+def probability(table, w, total, k):
+    """That of action `k` by regret matching, where `total` is the set's mass: even if there is none."""
+    return max(table.real[regrets(w) + k], 0.0) / total if total > 0.0 else 1.0 / n_actions(table, w)
+
+
+@piece
+def draw(table, w, total, rng):
+    """The place of an action, drawn by regret matching."""
+    n = n_actions(table, w)
+    u = random(rng)
+    if total <= 0.0:
+        return int(u * n)
+    u *= total
+    at = regrets(w)
+    for k in range(n - 1):
+        u -= max(table.real[at + k], 0.0)
+        if u < 0.0:
+            return k
+    return n - 1
+
+
+@piece
+def remember(table, w, total, weight):
+    """Add the behaviour, `weight` times, to the average."""
+    n, regret, average = n_actions(table, w), regrets(w), averages(table, w)
+    if total > 0.0:
+        weight /= total
+        for k in range(n):
+            table.real[average + k] += weight * max(table.real[regret + k], 0.0)
+    else:
+        for k in range(n):
+            table.real[average + k] += weight / n
+
+
+# For Python -------------------------------------------------------------------------------------------------------------------
 
 
 def as_arrays(table: Table) -> dict[str, NDArray[Any]]:
-    """The table as plain arrays."""
-    return table._asdict() | {"sets": table.sets.view(np.int64)}
+    """The table as arrays that do not share memory."""
+    return {"words": table.whole, "player": table.player, "slots": table.slots, "size": table.size}
 
 
 def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Table:
     """The table that became `arrays`."""
-    copies = {name: np.array(arrays[name]) for name in Table._fields}
-    return Table(**(copies | {"sets": copies["sets"].view(INFOSET).view(np.recarray)}))
+    return _with_views(*(np.array(arrays[name]) for name in ("words", "player", "slots", "size")))
 
 
-def of_kind(table: Table, kind: int) -> NDArray[np.int64]:
-    """Where the values of one kind are, cell by cell, shape (c,)."""
-    sets = table.sets[: table.size[0]]
-    n = sets["n_actions"].astype(np.int64)
+@kernel
+def fill_blocks(table, blocks):
+    """The place of each block, in order of discovery."""
+    w = 1
+    for j in range(len(blocks)):
+        blocks[j] = w
+        w += block_size(n_actions(table, w))
+
+
+class Columns(NamedTuple):
+    """The table's content set by set and cell by cell: `j` sets, `c` cells."""
+
+    key: NDArray[np.uint64]  # (j,)
+    block: NDArray[np.int64]  # (j,)
+    n_actions: NDArray[np.int64]  # (j,)
+    action: NDArray[np.int32]  # (c,)
+    regret: NDArray[np.int64]  # (c,) places in `real`
+    average: NDArray[np.int64]  # (c,) places in `real`
+
+
+def columns(table: Table) -> Columns:
+    """Where everything is."""
+    block = np.zeros(table.size[0], np.int64)
+    fill_blocks(table, block)
+    n = table.half[2 * block + 2].astype(np.int64)
     step = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
-    places: NDArray[np.int64] = np.repeat(KINDS * sets["cell"] + kind * n, n) + step
-    return places
+    first = np.repeat(block + HEAD, n)
+    wide = np.repeat(n, n)
+    action = table.half[2 * (first + wide) + step]
+    return Columns(table.whole[block].view(np.uint64), block, n, action, first + step, first + wide + (wide + 1) // 2 + step)
 
 
-def average_strategy(game: Game, table: Table, kind: int = AVERAGE) -> Strategy:
+def average_strategy(game: Game, table: Table) -> Strategy:
     """The average behaviour at every set; even where nothing has been added up."""
-    sets = table.sets[: table.size[0]]
-    count = sets["n_actions"].astype(np.int64)
-    sums = np.maximum(table.values[of_kind(table, kind)], 0.0)
-    totals = np.repeat(np.add.reduceat(sums, sets["cell"]), count) if len(sets) else np.zeros(0)
+    return _strategy(game, table, table.real[columns(table).average])
+
+
+def current_strategy(game: Game, table: Table) -> Strategy:
+    """The behaviour that the regrets stand for, at every set."""
+    return _strategy(game, table, np.maximum(table.real[columns(table).regret], 0.0))
+
+
+def _strategy(game: Game, table: Table, sums: NDArray[np.float64]) -> Strategy:
+    """The strategy in proportion to `sums`, shape (c,)."""
+    content = columns(table)
+    count = content.n_actions
+    totals = np.repeat(np.add.reduceat(sums, np.cumsum(count) - count), count) if len(count) else np.zeros(0)
     even = np.repeat(1.0 / count, count)
     return Strategy(
-        game, keys=sets["key"].copy(), player=table.player[: len(sets)].copy(), count=count,
-        actions=table.action[: table.size[1]].copy(),
+        game, keys=content.key, player=table.player[: len(count)].copy(), count=count, actions=content.action,
         probability=np.where(totals > 0.0, sums / np.where(totals > 0.0, totals, 1.0), even),
     )  # fmt: skip

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from unseen.compiling import kernel, piece
 from unseen.engine import next_key, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL, Game
-from unseen.solving.table import REGRET, draw, fits, mass, meet, place, probability, remember
+from unseen.solving.table import actions, choice, current, draw, fits, mark, mass, meet, n_actions, probability, regrets, remember
 
 TRAVERSAL, DEPTH, IS_DOWN, NODES = range(4)
 
@@ -36,7 +36,7 @@ class Stack(NamedTuple):
     states: NDArray[Any]  # (max_length + 1,) records
     keys: NDArray[np.uint64]  # (max_length + 1, 2) of what each player has seen
     player: NDArray[np.int64]  # (max_length + 1,)
-    infoset: NDArray[np.int64]  # (max_length + 1,)
+    infoset: NDArray[np.int64]  # (max_length + 1,) its place in the table
     taken: NDArray[np.int64]  # (max_length + 1,) the place of the action that leads on
     outcomes: NDArray[np.int64]  # (max_length + 1, width) of chance
     n_outcomes: NDArray[np.int64]  # (max_length + 1,)
@@ -80,23 +80,22 @@ def arrive(game, stack, d, i, plan, table, out, t, rng):
             for k in range(n):
                 stack.outcomes[d, k] = out[k]
         return
-    j = meet(game, s, p, stack.keys[d, p], table, out)
-    infoset = table.sets[j]
-    stack.infoset[d] = j
+    w = meet(game, s, p, stack.keys[d, p], table, out)
+    stack.infoset[d] = w
     if p == i and plan.samples_opponent:
         return
-    if infoset.stamp != t:  # else it was met before: what was decided then holds, whatever has been learnt since
-        infoset.stamp = t
-        total = mass(table, infoset)
+    if table.whole[mark(w)] != t + 1:  # else it was met before: what was decided then holds, whatever has been learnt since
+        table.whole[mark(w)] = t + 1
+        total = mass(table, w)
         if p != i:
-            remember(table, infoset, total, stack.reach[d])
+            remember(table, w, total, stack.reach[d])
         if plan.samples_opponent:
-            infoset.choice = draw(table, infoset, total, rng)
+            table.half[choice(w)] = draw(table, w, total, rng)
         else:
-            for k in range(infoset.n_actions):
-                table.current[infoset.cell + k] = probability(table, infoset, total, k)
+            for k in range(n_actions(table, w)):
+                table.real[current(table, w) + k] = probability(table, w, total, k)
     if plan.samples_opponent:
-        stack.taken[d] = infoset.choice
+        stack.taken[d] = table.half[choice(w)]
 
 
 @piece
@@ -104,8 +103,8 @@ def descend(game, stack, d, i, plan, table, tell):
     """Follow the chosen action. Returns whose move it is then."""
     k = stack.taken[d]
     p = stack.player[d]
-    infoset = table.sets[stack.infoset[d]]
-    a = stack.outcomes[d, k] if p == CHANCE else table.action[infoset.cell + k]
+    w = stack.infoset[d]
+    a = stack.outcomes[d, k] if p == CHANCE else np.int64(table.half[actions(table, w) + k])
     stack.states[d + 1] = stack.states[d]
     s = stack.states[d + 1]
     step(game, s, a, tell)
@@ -117,7 +116,7 @@ def descend(game, stack, d, i, plan, table, tell):
         stack.reach[d + 1] = stack.reach[d]
         stack.luck[d + 1] = stack.luck[d]
         if p == 1 - i and not plan.samples_opponent:
-            stack.reach[d + 1] *= table.current[infoset.cell + k]
+            stack.reach[d + 1] *= table.real[current(table, w) + k]
         elif p == CHANCE and not plan.samples_chance:
             stack.luck[d + 1] *= game.chance(stack.states[d], a, stack.n_outcomes[d])
     return mover
@@ -126,7 +125,7 @@ def descend(game, stack, d, i, plan, table, tell):
 @piece
 def is_over(stack, d, table):
     """Whether all actions at depth `d` have been followed."""
-    n = stack.n_outcomes[d] if stack.player[d] == CHANCE else table.sets[stack.infoset[d]].n_actions
+    n = stack.n_outcomes[d] if stack.player[d] == CHANCE else n_actions(table, stack.infoset[d])
     return stack.taken[d] == n
 
 
@@ -135,7 +134,7 @@ def is_pruned(stack, d, i, plan, table):
     """Whether the next action is one that the opponent never takes."""
     if not plan.prunes or stack.player[d] != 1 - i:
         return False
-    return table.current[table.sets[stack.infoset[d]].cell + stack.taken[d]] == 0.0
+    return table.real[current(table, stack.infoset[d]) + stack.taken[d]] == 0.0
 
 
 @piece
@@ -150,22 +149,21 @@ def average_outcome(game, stack, d):
 @piece
 def finish(stack, d, i, plan, table):
     """All actions at depth `d` have values: the value of the history; regrets if it is the update player's."""
-    infoset = table.sets[stack.infoset[d]]
-    n = infoset.n_actions
-    regret = place(infoset, REGRET)
+    w = stack.infoset[d]
+    n, regret = n_actions(table, w), regrets(w)
     expected = 0.0
     if plan.samples_opponent:  # comes to a set of the update player only once: its regrets are still those of the behaviour
-        total = mass(table, infoset)
+        total = mass(table, w)
         for k in range(n):
-            expected += (max(table.values[regret + k], 0.0) if total > 0.0 else 1.0) * stack.value[d, k]
+            expected += (max(table.real[regret + k], 0.0) if total > 0.0 else 1.0) * stack.value[d, k]
         expected /= total if total > 0.0 else n
     else:
         for k in range(n):
-            expected += table.current[infoset.cell + k] * stack.value[d, k]
+            expected += table.real[current(table, w) + k] * stack.value[d, k]
     if stack.player[d] == i:
         counterfactual = stack.reach[d] * stack.luck[d]
         for k in range(n):
-            table.values[regret + k] += counterfactual * (stack.value[d, k] - expected)
+            table.real[regret + k] += counterfactual * (stack.value[d, k] - expected)
     return expected
 
 
