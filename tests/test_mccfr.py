@@ -10,12 +10,12 @@ import pytest
 import unseen
 from unseen import OnlineLearner, SequenceForm
 from unseen.solving.algorithms import make_solver
-from unseen.solving.table import AVERAGE, REGRET, average_strategy
+from unseen.solving.table import columns, current_strategy
 
 
 def behaviours_now(form, solver):
     """Both players' behaviours by regret matching, shapes (q0,) and (q1,); even at sets not met yet."""
-    return form.behaviours(average_strategy(form.game, solver.table, kind=REGRET))[:2]
+    return form.behaviours(current_strategy(form.game, solver.table))[:2]
 
 
 @pytest.mark.parametrize("spec", ["kuhn_poker", "leduc_poker", "ii_goofspiel(cards=3)"])
@@ -33,6 +33,8 @@ def test_vanilla_cfr_on_the_game_is_cfr_on_the_sequence_form(spec):
     late = exact.sides[0].average - form.players[0].plan(form.players[0].uniform())
     np.testing.assert_allclose(first, late / late[0], atol=1e-9)
     assert walked.nodes == 24 * form.histories
+    a, b = walked.evaluate(form), form.evaluate(walked.strategy())  # two ways to read the table
+    assert a.best_response == pytest.approx(b.best_response, abs=1e-12)
 
 
 @pytest.mark.parametrize("spec", ["kuhn_poker", "leduc_poker", "ii_goofspiel", "liars_dice(faces=3)"])
@@ -48,6 +50,11 @@ def test_pruning_changes_nothing_but_the_work(spec):
     assert pruned.nodes < whole.nodes
 
 
+def seen(table):
+    """For each set, the weight at its last visit."""
+    return table.real[columns(table).block + 2].copy()
+
+
 @pytest.mark.parametrize("spec", ["kuhn_poker", "ii_goofspiel(cards=3)", "leduc_poker"])
 def test_lazy_averages_are_exact(spec):
     """At its last visit, a set's sums are those of all iterations' own reach times behaviour, with no sampling error."""
@@ -59,14 +66,17 @@ def test_lazy_averages_are_exact(spec):
     for _ in range(300):
         for total, tree, behaviour in zip(sums, form.players, behaviours_now(form, solver), strict=True):
             total += tree.plan(behaviour)
-        before = solver.table.sets["seen"].copy()
+        before = seen(solver.table)
         solver.run(1)
-        table = solver.table
-        for j in np.flatnonzero(table.sets["seen"][: len(before)] != before):
-            player, at = place[int(table.sets[j].key)]
-            first, n = form.players[player].first[at], table.sets[j].n_actions
-            start = 2 * table.sets[j].cell + AVERAGE * n
-            np.testing.assert_allclose(table.values[start : start + n], sums[player][first : first + n], atol=1e-9)
+        table, content = solver.table, columns(solver.table)
+        starts = np.cumsum(content.n_actions) - content.n_actions
+        for j, weight in enumerate(seen(table)):
+            if j < len(before) and weight == before[j]:
+                continue
+            player, at = place[int(content.key[j])]
+            first, n = form.players[player].first[at], content.n_actions[j]
+            average = table.real[content.average[starts[j] : starts[j] + n]]
+            np.testing.assert_allclose(average, sums[player][first : first + n], atol=1e-9)
             checked += 1
     assert checked > 500
 

@@ -26,7 +26,7 @@ from unseen.solving.algorithms import make_solver, names
 from unseen.solving.job import solve
 from unseen.solving.minimisers import MINIMISERS, Minimiser, match_regrets
 from unseen.solving.solvers import OutcomeSampling
-from unseen.solving.table import AVERAGE, REGRET, average_strategy, of_kind
+from unseen.solving.table import as_arrays, columns, current_strategy, from_arrays
 
 SAMPLERS = ("outcome_sampling", "external_sampling", "chance_sampling")
 
@@ -194,11 +194,11 @@ def test_wrong_algorithms_are_refused_in_one_sentence(spec, words):
     assert words in str(error.value)
 
 
-def matched(table, infoset):
+def matched(table, w):
     """Regret matching at a set of a table, in plain words."""
-    regrets = table.values[2 * infoset.cell : 2 * infoset.cell + infoset.n_actions]
-    positive = np.maximum(regrets, 0.0)
-    return (positive / positive.sum() if positive.sum() > 0 else np.full(len(regrets), 1 / len(regrets))).tolist()
+    n = int(table.half[2 * w + 2])
+    positive = np.maximum(table.real[w + 3 : w + 3 + n], 0.0)
+    return (positive / positive.sum() if positive.sum() > 0 else np.full(n, 1 / n)).tolist()
 
 
 class Script:
@@ -231,11 +231,12 @@ class Script:
 
     # The pieces of the kernels that choose
 
-    def draw(self, table, infoset, total, rng):
-        return self.choose(matched(table, infoset))
+    def draw(self, table, w, total, rng):
+        return self.choose(matched(table, w))
 
-    def explore(self, table, infoset, total, epsilon, rng):
-        return self.choose([epsilon / infoset.n_actions + (1.0 - epsilon) * p for p in matched(table, infoset)])
+    def explore(self, table, w, total, epsilon, rng):
+        behaviour = matched(table, w)
+        return self.choose([epsilon / len(behaviour) + (1.0 - epsilon) * p for p in behaviour])
 
     def sample_chance(self, game, s, out, n, rng):
         return self.choose([game.chance(s, out[k], n) for k in range(n)])
@@ -256,11 +257,12 @@ def scripted(function, script):
 
 def expected_updates(solver, player):
     """What one simulation or traversal for `player` adds to regrets and averages, over all executions, by (set, action)."""
-    script, total, weight = Script(), np.zeros((2, int(solver.table.size[1]))), 0.0
+    content = columns(solver.table)
+    script, total, weight = Script(), np.zeros((2, len(content.action))), 0.0
     is_outcome = isinstance(solver, OutcomeSampling)
     run = scripted(outcome.run if is_outcome else traversal.run, script)
     while True:
-        table = type(solver.table)(*(array.copy() for array in solver.table))
+        table = from_arrays(as_arrays(solver.table))
         states = CopiedStates(solver.game.new_state() for _ in range(solver.game.max_length + 1))
         with np.errstate(over="ignore"):
             if is_outcome:
@@ -269,8 +271,8 @@ def expected_updates(solver, player):
                 cursor = traversal.new_cursor(player)
                 stack = solver.stack._replace(states=states)
                 run(solver.game, stack, table, *solver.scratch, None, solver.plan, cursor, np.zeros(1), player + 1)
-        learnt = table.values - solver.table.values
-        total += script.likelihood * np.array([learnt[of_kind(table, kind)] for kind in (REGRET, AVERAGE)])
+        learnt = [table.real[places] - solver.table.real[places] for places in (content.regret, content.average)]
+        total += script.likelihood * np.array(learnt)
         weight += script.likelihood
         if not script.next():
             assert weight == pytest.approx(1.0, abs=1e-12)
@@ -290,17 +292,13 @@ def prepared(name, spec, seed):
     solver = make_solver(name, form.game, form, seed=1)
     for _ in range(40):
         solver.run(100)
-        solver.table.values[:] = 0.0  # behave evenly, so that everything is met
-    sets, cells = solver.table.size
-    assert sets == sum(form.infosets)
-    solver.table.values[of_kind(solver.table, REGRET)] = np.random.default_rng(seed).normal(size=cells)
-    solver.table.sets.stamp[:] = -1
+        solver.table.real[columns(solver.table).regret] = 0.0  # behave evenly, so that everything is met
+    content = columns(solver.table)
+    assert len(content.key) == sum(form.infosets)
+    solver.table.real[content.regret] = np.random.default_rng(seed).normal(size=len(content.action))
+    solver.table.real[content.average] = 0.0
+    solver.table.whole[content.block + 2] = 0  # no traversal has come by
     return form, solver
-
-
-def current(form, solver):
-    """The behaviour that the table's regrets stand for, as a strategy."""
-    return average_strategy(form.game, solver.table, kind=REGRET)
 
 
 def exact_regrets(form, strategy, player):
@@ -334,12 +332,9 @@ def test_sampled_regrets_are_exact_on_average(name, spec):
     ratios = []
     for seed in (1, 2):
         form, solver = prepared(name, spec, seed)
-        strategy, table = current(form, solver), solver.table
-        cells = [
-            (int(infoset.key), int(table.action[c]), int(table.player[j]), c)
-            for j, infoset in enumerate(table.sets[: table.size[0]])
-            for c in range(infoset.cell, infoset.cell + infoset.n_actions)
-        ]
+        strategy, content = current_strategy(form.game, solver.table), columns(solver.table)
+        owners = np.repeat(np.arange(len(content.key)), content.n_actions)
+        cells = [(int(content.key[j]), int(content.action[c]), int(solver.table.player[j]), c) for c, j in enumerate(owners)]
         ratios.append({})
         for player in (0, 1):
             regrets, averages = expected_updates(solver, player)

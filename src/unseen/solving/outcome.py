@@ -108,12 +108,12 @@ def learn(table, path, depth, i, utility, weight):
         if path.player[d] != i:
             continue
         w = path.infoset[d]
-        at = regrets(w)
+        regret = table.real[regrets(w) : regrets(w) + n_actions(table, w)]
         after = tail
         tail *= path.probability[d]
-        for a in range(n_actions(table, w)):
-            table.real[at + a] -= scale * tail
-        table.real[at + path.taken[d]] += scale * after
+        for k in range(len(regret)):
+            regret[k] -= scale * tail
+        regret[path.taken[d]] += scale * after
 
 
 @kernel

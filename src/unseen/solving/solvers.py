@@ -20,7 +20,7 @@ from unseen.exact.sequence_form import Exploitability, SequenceForm
 from unseen.game import Game
 from unseen.solving import cfr, outcome, traversal
 from unseen.solving.minimisers import Minimiser
-from unseen.solving.table import as_arrays, average_strategy, from_arrays, grown, new_table
+from unseen.solving.table import as_arrays, average_strategy, from_arrays, grown, new_table, read_averages
 from unseen.strategy import Strategy
 
 Arrays = dict[str, NDArray[Any]]
@@ -112,6 +112,16 @@ class SamplingSolver(Solver):
 
     def strategy(self) -> Strategy:
         return average_strategy(self.game, self.table)
+
+    def evaluate(self, form: SequenceForm) -> Exploitability:
+        if form.images is not None:
+            return super().evaluate(form)
+        plans = []
+        for tree in form.players:  # straight from the table: in large games making a strategy takes longer than evaluating it
+            behaviour = tree.uniform()
+            read_averages(self.table, tree.keys, tree.first, behaviour)
+            plans.append(tree.plan(behaviour))
+        return form.evaluate_plans(plans[0], plans[1])
 
     def arrays(self) -> Arrays:
         return {**as_arrays(self.table), "rng": self.rng}

@@ -1,9 +1,9 @@
 """A table of information sets that grows as they are met: regrets and sums of behaviours, found by 64-bit key.
 
-Solvers that walk or sample the game keep nothing else, and most of their time goes into fetching it from memory. So all that belongs
-to one set is one block of 8-byte words: its key; the number of actions, and what the last traversal chose; a mark; the regrets
-of its actions; the actions; the averages; the current behaviour. What is used most comes first. A set is known by the place
-`w` of its block.
+Solvers that walk or sample the game keep nothing else, and most of their time goes into fetching it from memory. So all that
+belongs to one set is one block of 8-byte words: its key; the number of actions, and what the last traversal chose; a mark; the
+regrets of its actions; the actions; the averages; the current behaviour. What is used most comes first. A set is known by the
+place `w` of its block.
 """
 
 from __future__ import annotations
@@ -165,13 +165,14 @@ def grown(table: Table, sets: int, cells: int) -> Table:
 @piece
 def mass(table, w):
     """The sum of the positive regrets at a set."""
-    at, n = regrets(w), n_actions(table, w)
+    n = n_actions(table, w)
+    regret = table.real[regrets(w) : regrets(w) + n]
     even, odd = 0.0, 0.0  # two sums, so that one addition need not wait for the other
     for k in range(0, n - 1, 2):
-        even += max(table.real[at + k], 0.0)
-        odd += max(table.real[at + k + 1], 0.0)
+        even += max(regret[k], 0.0)
+        odd += max(regret[k + 1], 0.0)
     if n & 1:
-        even += max(table.real[at + n - 1], 0.0)
+        even += max(regret[n - 1], 0.0)
     return even + odd
 
 
@@ -189,9 +190,9 @@ def draw(table, w, total, rng):
     if total <= 0.0:
         return int(u * n)
     u *= total
-    at = regrets(w)
+    regret = table.real[regrets(w) : regrets(w) + n]
     for k in range(n - 1):
-        u -= max(table.real[at + k], 0.0)
+        u -= max(regret[k], 0.0)
         if u < 0.0:
             return k
     return n - 1
@@ -200,14 +201,15 @@ def draw(table, w, total, rng):
 @piece
 def remember(table, w, total, weight):
     """Add the behaviour, `weight` times, to the average."""
-    n, regret, average = n_actions(table, w), regrets(w), averages(table, w)
+    n = n_actions(table, w)
+    regret, average = table.real[regrets(w) : regrets(w) + n], table.real[averages(table, w) : averages(table, w) + n]
     if total > 0.0:
         weight /= total
         for k in range(n):
-            table.real[average + k] += weight * max(table.real[regret + k], 0.0)
+            average[k] += weight * max(regret[k], 0.0)
     else:
         for k in range(n):
-            table.real[average + k] += weight / n
+            average[k] += weight / n
 
 
 # For Python -------------------------------------------------------------------------------------------------------------------
@@ -230,6 +232,27 @@ def fill_blocks(table, blocks):
     for j in range(len(blocks)):
         blocks[j] = w
         w += block_size(n_actions(table, w))
+
+
+@kernel
+def read_averages(table, keys, first, behaviour):
+    """The average behaviour at the sets with these keys, from place `first` of each on; left as it is at sets not met yet."""
+    mask = np.uint64(len(table.slots) - 1)
+    for j in range(len(keys)):
+        slot = keys[j] & mask
+        while table.slots[slot] != NOWHERE and table.whole[table.slots[slot]] != np.int64(keys[j]):
+            slot = (slot + np.uint64(1)) & mask
+        if table.slots[slot] == NOWHERE:
+            continue
+        w = np.int64(table.slots[slot])
+        n = n_actions(table, w)
+        average = table.real[averages(table, w) : averages(table, w) + n]
+        total = 0.0
+        for k in range(n):
+            total += average[k]
+        if total > 0.0:
+            for k in range(n):
+                behaviour[first[j] + k] = average[k] / total
 
 
 class Columns(NamedTuple):

@@ -150,20 +150,21 @@ def average_outcome(game, stack, d):
 def finish(stack, d, i, plan, table):
     """All actions at depth `d` have values: the value of the history; regrets if it is the update player's."""
     w = stack.infoset[d]
-    n, regret = n_actions(table, w), regrets(w)
+    n = n_actions(table, w)
+    regret, value = table.real[regrets(w) : regrets(w) + n], stack.value[d]
     expected = 0.0
     if plan.samples_opponent:  # comes to a set of the update player only once: its regrets are still those of the behaviour
         total = mass(table, w)
         for k in range(n):
-            expected += (max(table.real[regret + k], 0.0) if total > 0.0 else 1.0) * stack.value[d, k]
+            expected += (max(regret[k], 0.0) if total > 0.0 else 1.0) * value[k]
         expected /= total if total > 0.0 else n
     else:
         for k in range(n):
-            expected += table.real[current(table, w) + k] * stack.value[d, k]
+            expected += table.real[current(table, w) + k] * value[k]
     if stack.player[d] == i:
         counterfactual = stack.reach[d] * stack.luck[d]
         for k in range(n):
-            table.real[regret + k] += counterfactual * (stack.value[d, k] - expected)
+            regret[k] += counterfactual * (value[k] - expected)
     return expected
 
 
