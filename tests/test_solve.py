@@ -385,6 +385,8 @@ def test_checkpoints_of_others_are_refused(tmp_path):
     ):  # fmt: skip
         with pytest.raises(unseen.UnseenError, match=re.escape(words)):
             solve(game, algorithm, iterations=9, seed=seed, save=file, resume=True)
+    with pytest.raises(unseen.UnseenError, match="it is of form 'whole', not 'reduced'"):
+        solve("kuhn_poker", "cfr", iterations=9, save=file, resume=True, reduced=True)
     assert solve("kuhn_poker", "cfr", iterations=9, save=file, resume=True).last.iterations == 9
     data = file.read_bytes()
     for damaged, words in ((data[:-7], "checksum"), (data[:200] + b"x" + data[201:], "checksum"), (b"hello", "not a checkpoint")):

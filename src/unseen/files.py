@@ -1,14 +1,25 @@
-"""Writing files so that a crash leaves either the old file or the new one, whole."""
+"""Writing files so that a crash leaves either the old file or the new one, whole; and files that show damage.
+
+A *sealed* file is a line that says what it is, a line of JSON, arrays one after the other, and a checksum of all that.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import json
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from unseen.errors import UnseenError
+
+CHECKSUM_BYTES = 32
 
 
 def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
@@ -29,6 +40,20 @@ def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
         if temporary is not None:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
+
+
+def write_sealed(path: Path, magic: bytes, header: Mapping[str, Any], arrays: Iterable[NDArray[Any]]) -> None:
+    """Write a sealed file."""
+    parts = [magic, json.dumps(header, sort_keys=True).encode() + b"\n", *(np.ascontiguousarray(a).tobytes() for a in arrays)]
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(part)
+    write_atomically(path, [*parts, digest.digest()])
+
+
+def is_sealed(data: bytes) -> bool:
+    """Whether the checksum at the end is that of the rest."""
+    return hashlib.sha256(data[:-CHECKSUM_BYTES]).digest() == data[-CHECKSUM_BYTES:]
 
 
 def _umask() -> int:

@@ -1,11 +1,10 @@
-"""Strategy files: a line that says what it is, a line of JSON, arrays, and a checksum. Nothing in them is ever executed.
+"""Strategy files: sealed files with a strategy's columns. Nothing in them is ever executed.
 
 docs/strategy-format.md describes every byte.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -16,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import StrategyFileError
-from unseen.files import write_atomically
+from unseen.files import CHECKSUM_BYTES, is_sealed, write_sealed
 from unseen.game import Game
 from unseen.games import REGISTRY
 from unseen.loading import load
@@ -25,7 +24,6 @@ from unseen.position import fingerprint
 MAGIC = b"unseen-strategy 1\n"
 COLUMNS = {"keys": "<u8", "player": "<i1", "count": "<i4", "actions": "<i4", "probability": "<f8"}
 PER_INFOSET = ("keys", "player", "count")
-CHECKSUM_BYTES = 32
 MAX_HEADER_BYTES = 65_536
 
 
@@ -38,12 +36,7 @@ def write(path: Path, game: Game, columns: Mapping[str, NDArray[np.generic]]) ->
         "infosets": len(columns["keys"]),
         "cells": len(columns["actions"]),
     }
-    parts = [MAGIC, json.dumps(header, sort_keys=True).encode() + b"\n"]
-    parts += [np.ascontiguousarray(columns[name], kind).tobytes() for name, kind in COLUMNS.items()]
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
-    write_atomically(path, [*parts, digest.digest()])
+    write_sealed(path, MAGIC, header, (columns[name].astype(kind) for name, kind in COLUMNS.items()))
 
 
 def read(path: Path, game: Game | None) -> tuple[Game, dict[str, NDArray[Any]]]:
@@ -62,7 +55,7 @@ def read(path: Path, game: Game | None) -> tuple[Game, dict[str, NDArray[Any]]]:
             data = file.read()
     except OSError as error:
         raise StrategyFileError(f"strategy file {path}: it cannot be read: {error.strerror or error}.") from error
-    if hashlib.sha256(data[:-CHECKSUM_BYTES]).digest() != data[-CHECKSUM_BYTES:]:
+    if not is_sealed(data):
         raise StrategyFileError(f"strategy file {path}: the checksum does not match; the file is damaged.")
     game = _matching_game(path, header, game)
     columns = {}

@@ -53,6 +53,8 @@ class SequenceForm:
         reduced: bool = False,
     ) -> None:  # fmt: skip
         self.game = load(game)
+        self.kind = "reduced" if reduced else "settled" if streamed else "whole"
+        """Which information sets it has: all, those before endings are settled, or one for all images of these."""
         less = reduction(self.game, settle=True, symmetric=reduced) if streamed or reduced else None
         found = enumerate_game(self.game, store=not streamed, progress=progress, memory=memory, reduced=less)
         self.histories, self.terminals, self.longest = found.histories, found.terminals, found.longest

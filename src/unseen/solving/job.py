@@ -160,7 +160,7 @@ class _Job:
             self.watch(point)
 
     def header(self) -> dict[str, Any]:
-        return {"algorithm": self.algorithm, "seed": self.seed}
+        return {"algorithm": self.algorithm, "seed": self.seed, **self.solver.about()}
 
     def write(self) -> None:
         assert self.save is not None

@@ -47,6 +47,10 @@ class Solver(ABC):
     def strategy(self) -> Strategy:
         """The average strategy, which is what converges."""
 
+    def about(self) -> dict[str, str]:
+        """What must be the same for `restore` to make sense, apart from game and algorithm."""
+        return {}
+
     @abstractmethod
     def arrays(self) -> Arrays:
         """All that the solver would need to go on."""
@@ -70,6 +74,9 @@ class SequenceSolver(Solver):
         self.form, self.minimiser = form, minimiser
         self.sides = cfr.new_side(form.players[0]), cfr.new_side(form.players[1])
         self.matrices = cfr.matrices(form.payoffs) if isinstance(form.payoffs, StoredPayoffs) else None
+
+    def about(self) -> dict[str, str]:
+        return {"form": self.form.kind}
 
     def run(self, iterations: int) -> None:
         end = self.iterations + iterations
