@@ -253,7 +253,6 @@ def test_kernels_run_the_same_as_plain_python():
 
 def counted_with(walk):
     from unseen.infosets import new_recall, new_sets
-    from unseen.symmetry import reduction
     from unseen.walk import BEFORE_THE_START, COUNT, DEPTH, new_sink, new_stack
 
     game = load("kuhn_poker")
@@ -264,7 +263,7 @@ def counted_with(walk):
         recall,
         sets,
         new_sink(COUNT),
-        reduction(game),
+        None,
         counters,
         np.zeros(8, np.int64),
         np.zeros(3, np.int64),

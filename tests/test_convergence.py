@@ -120,15 +120,46 @@ def test_a_disk_that_fills_up_on_the_way_loses_nothing(tmp_path, monkeypatch):
     np.testing.assert_array_equal(again.strategy.probability, found.strategy.probability)
 
 
+def test_a_log_that_cannot_be_written_does_not_end_the_job(tmp_path):
+    """The folder of the log goes away meanwhile."""
+    source = f"""
+import shutil, sys
+from unseen.solving import job
+original, folder = job._Job.evaluate, {str(tmp_path / "logs")!r}
+def evaluate(self):
+    shutil.rmtree(folder, ignore_errors=True)
+    original(self)
+job._Job.evaluate = evaluate
+sys.argv = ["unseen", "solve", "kuhn_poker", "--iterations", "50", "--out", {str(tmp_path / "s")!r}, "--log", folder + "/log"]
+from unseen.cli import main
+main()
+"""
+    (tmp_path / "logs").mkdir()
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert "cannot write" in done.stderr
+    assert len(unseen.Strategy.load(tmp_path / "s")) == 12
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--out", "."), ("--log", "no/such/folder/log"), ("--algorithm", "cfrr"), ("--seconds", "0")]
+)
+def test_wrong_arguments_are_refused_before_the_game_is_walked(tmp_path, arguments):
+    done = run_cli("solve", "ii_goofspiel(cards=7)", "--iterations", "10", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_paper_is_reproduced(tmp_path):
     """The whole experiment, quick and short; a second call finds all runs done."""
     done = run_cli("reproduce", "mccfr", "--quick", "--nodes", "100000", "--out", str(tmp_path), "--json")
     result = json.loads(done.stdout)
     assert len(result["claims"]) == 7
-    page = (tmp_path / "page.md").read_text()
-    for words in ("| OCP | 22,101 (22,400,000)", "| LTTT |", "figure1.png", "did not hold", "unseen reproduce mccfr --quick"):
+    page = (tmp_path / "quick.md").read_text()
+    for words in ("| OCP | 22,101 (22,400,000)", "| LTTT |", "figure1_quick.png", "did not hold", "unseen reproduce mccfr --quick"):
         assert words in page
-    assert imread(tmp_path / "figure1.png").shape[0] > 500
+    assert imread(tmp_path / "figure1_quick.png").shape[0] > 500
     again = run_cli("reproduce", "mccfr", "--quick", "--nodes", "100000", "--out", str(tmp_path), "--json")
     assert json.loads(again.stdout) == result
     assert "walking" not in again.stderr

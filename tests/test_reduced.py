@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 
 import unseen
-from unseen import TERMINAL, SequenceForm, UnseenError
-from unseen.enumeration import enumerate_game
+from unseen import CHANCE, TERMINAL, Game, SequenceForm, UnseenError, parameter
 from unseen.games.phantom_ttt import FINAL, OPEN, PhantomTTT, has_line
-from unseen.symmetry import reduction
-from unseen.testing import check_game
+from unseen.testing import check_game, find_faults
 
 SMALL = ("kuhn_poker", "leduc_poker", "ii_goofspiel", "liars_dice(dice1=1, dice2=2, faces=2)", "wl_goofspiel(cards=3)",
          "coordination", "oshi_zumo(coins=4)", "blotto(soldiers=4)")  # fmt: skip
@@ -100,17 +100,71 @@ def test_mirror_images_change_nothing(streamed):
         reduced.evaluate(whole.random(1))
 
 
-def test_weights_of_orbits_add_up():
-    """Each orbit of histories is walked once, with the number of its members as weight."""
-    game = Centre()
-    whole, reduced = enumerate_game(game, store=True), enumerate_game(game, store=True, reduced=reduction(game, symmetric=True))
-    assert reduced.terminals < whole.terminals / 7
-    form = SequenceForm(game, reduced=True)
-    uniform = [tree.plan(tree.uniform()) for tree in form.players]
-    assert [p[0] for p in uniform] == [1.0, 1.0]
-    assert form.evaluate(SequenceForm(game).uniform()).value == pytest.approx(
-        SequenceForm(game).evaluate(SequenceForm(game).uniform()).value, abs=1e-12
-    )
+class Luck(Game):
+    """Three boxes that are all alike: the first player hides something, chance says how much it is worth, the other looks twice."""
+
+    state = np.dtype([("moves", "i1"), ("box", "i1"), ("worth", "i1"), ("found", "i1"), ("last", "i1")])
+    num_actions, num_outcomes, max_length = 3, 2, 4
+    uneven: bool = parameter(False, help="whether chance knows one box from another, so that they are not alike")
+
+    def start(self, s):
+        s.moves, s.box, s.worth, s.found, s.last = 0, 0, 0, 0, -1
+
+    def player(self, s):
+        return TERMINAL if s.moves == 4 else CHANCE if s.moves == 1 else 0 if s.moves == 0 else 1
+
+    def actions(self, s, out):
+        n = 2 if s.moves == 1 else 3
+        for k in range(n):
+            out[k] = k
+        return n
+
+    def chance(self, s, a, n):
+        likely = 0.6 if self.uneven and s.box == 2 else 0.3
+        return likely if a == 1 else 1.0 - likely
+
+    def apply(self, s, a, tell):
+        if s.moves == 0:
+            s.box = a
+        elif s.moves == 1:
+            s.worth = 1 + a
+            tell[0] = 1 + a
+        else:
+            s.found += a == s.box and a != s.last
+            s.last = a
+            tell[1] = 1 + (a == s.box)
+        s.moves += 1
+
+    def utility(self, s, who):
+        payoff = s.worth * (1.0 - 2.0 * s.found)
+        return payoff if who == 0 else -payoff
+
+    def symmetries(self):
+        return [list(image) for image in permutations(range(3))]
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_mirror_images_of_games_with_chance(streamed):
+    check_game(Luck())
+    whole, reduced = SequenceForm(Luck()), SequenceForm(Luck(), streamed=streamed, reduced=True)
+    for seed in (1, 2, 3):
+        assert_same(whole, reduced, reduced.random(seed))
+    equilibrium = unseen.solve_exactly(whole).value
+    solved = unseen.solve(Luck(), "dcfr", iterations=500, form=reduced)
+    assert whole.evaluate(solved.strategy).value == pytest.approx(equilibrium, abs=1e-3)
+    faults = find_faults(Luck(uneven=True)).faults
+    assert ["chance has other probabilities" in str(fault) for fault in faults] == [True]
+
+
+def test_a_game_without_decisions_can_be_reduced():
+    class Nothing(Luck):
+        def player(self, s):
+            return TERMINAL
+
+        def utility(self, s, who):
+            return 0.0
+
+    assert SequenceForm(Nothing(), reduced=True).evaluate(SequenceForm(Nothing()).uniform()).exploitability == 0.0
 
 
 def test_the_table_of_final_payoffs():

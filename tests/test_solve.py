@@ -6,6 +6,7 @@ import inspect
 import json
 import random
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -185,7 +186,10 @@ def test_a_solver_goes_on_from_its_arrays_as_if_nothing_had_happened(name):
 @pytest.mark.parametrize(("spec", "words"), [
     ("cfr++", "did you mean 'cfr+'"), ("zzz", "The algorithms are: cfr, cfr+"), ("cfr(gama=1)", "there is no option 'gama'"),
     ("outcome_sampling(epsilon=0)", "epsilon is 0.0, but must be above 0"), ("cfr+(alternating=3)", "must be true or false"),
-    ("dcfr(alpha=big)", "alpha is 'big', but must be a number"), ("cfr(", "is a bracket missing"),
+    ("dcfr(alpha=big)", "alpha is 'big', but must be a number"),
+    ("dcfr(gamma=400)", "gamma is 400, but must be a number from -20 to 20"), ("cfr(prediction=inf)", "prediction is 'inf'"),
+    ("outcome_sampling(epsilon=true)", "epsilon is True"), ("outcome_sampling(averaging=late)", "must be one of stochastic, lazy"),
+    ("cfr(", "is a bracket missing"),
 ])  # fmt: skip
 def test_wrong_algorithms_are_refused_in_one_sentence(spec, words):
     form = SequenceForm("kuhn_poker")
@@ -420,6 +424,28 @@ def test_a_killed_job_goes_on_and_ends_the_same(tmp_path, algorithm):
     subprocess.run([*command, str(killed)], check=True, capture_output=True)
     assert kills == KILLS
     assert killed.read_bytes() == whole.read_bytes()
+
+
+@pytest.mark.parametrize("algorithm", ["outcome_sampling(averaging=lazy)", "external_sampling", "cfr"])
+def test_a_job_that_ctrl_c_stopped_goes_on_and_ends_the_same(tmp_path, algorithm):
+    iterations = {"cfr": "150000"}.get(algorithm, "9000000")
+    command = [sys.executable, "-m", "unseen", "solve", "leduc_poker", "--algorithm", algorithm, "--iterations", iterations,
+               "--resume", "--json", "--out"]  # fmt: skip
+    whole, stopped = tmp_path / "whole", tmp_path / "stopped"
+    subprocess.run([*command, str(whole)], check=True, capture_output=True)
+    stops = 0
+    for _ in range(3):
+        process = subprocess.Popen([*command, str(stopped)], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        checkpoint = tmp_path / "stopped.checkpoint"
+        before = checkpoint.stat().st_mtime_ns if checkpoint.exists() else 0
+        while process.poll() is None and not (checkpoint.exists() and checkpoint.stat().st_mtime_ns != before):
+            time.sleep(0.01)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        stops += json.loads(process.communicate()[0])["stopped"]
+    assert stops >= 2
+    subprocess.run([*command, str(stopped)], check=True, capture_output=True)
+    assert stopped.read_bytes() == whole.read_bytes()
 
 
 def test_solve_on_the_command_line(tmp_path):

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
 from unseen.engine import mix
-
-MANY = 2**62
+from unseen.infosets import extended
 
 
 class Bundles(NamedTuple):
@@ -100,8 +99,6 @@ def bundles_fit(bundles, members):
 
 def with_more_bundles(bundles: Bundles, members: int) -> Bundles:
     """The same bundles with room for one more with so many members, made by doubling."""
-    from unseen.infosets import extended
-
     longer: dict[str, Any] = {}
     if bundles.size[0] + 1 >= len(bundles.player):
         n = 2 * len(bundles.player)
@@ -110,7 +107,8 @@ def with_more_bundles(bundles: Bundles, members: int) -> Bundles:
     room = len(bundles.member)
     while room < bundles.size[1] + members:
         room *= 2
-    longer |= {"member": extended(bundles.member, room), "weight": extended(bundles.weight, room)}
+    if room > len(bundles.member):
+        longer |= {"member": extended(bundles.member, room), "weight": extended(bundles.weight, room)}
     bundles = bundles._replace(**longer)
     if "slots" in longer:
         put_all_bundles(bundles)

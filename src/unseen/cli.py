@@ -310,20 +310,30 @@ def solve(
     debug: Debug = False,
 ) -> None:  # fmt: skip
     """Solve a game by regret minimisation, as closely as asked for. Ctrl-C keeps what there is."""
-    from unseen.files import write_atomically
+    from unseen.files import check_file, write_atomically
     from unseen.solving import algorithms, job
 
     if resume and out is None:
         raise UnseenError("--resume needs --out: the checkpoint is kept beside that file.")
+    job.check(algorithm, {"iterations": iterations, "seconds": seconds, "nodes": nodes, "until": until}, evaluate, reduced)
+    for path in (out, log):
+        if path is not None:
+            check_file(path)
     loaded = loading.load(game)
     form = sequence_form(loaded, memory, streamed, reduced) if evaluate or algorithms.needs_form(algorithm) else None
     lines: list[str] = []
+    trouble = ""
     with ProgressBar(f"{algorithm} on {loaded.name}", "iterations") as bar:
 
         def watch(point: job.Point) -> None:
             lines.append(json.dumps({"game": loaded.spec, "algorithm": algorithm, "seed": seed, **dataclasses.asdict(point)}))
-            if log is not None:
-                write_atomically(log, ["\n".join([*lines, ""]).encode()])
+            nonlocal trouble
+            try:
+                if log is not None:
+                    write_atomically(log, ["\n".join([*lines, ""]).encode()])
+                trouble = ""
+            except UnseenError as error:  # the work goes on, and the next line may find room again
+                trouble = str(error)
 
         def tick(solver: Any, points: list[job.Point]) -> None:
             last = points[-1].exploitability if points else None
@@ -334,8 +344,8 @@ def solve(
             evaluate=evaluate, watch=watch, tick=tick, save_every=checkpoint_seconds, resume=resume,
             save=None if out is None else out.with_name(out.name + ".checkpoint"),
         )  # fmt: skip
-    if found.trouble:
-        print(f"unseen: no checkpoint at the end: {found.trouble}", file=sys.stderr)
+    for words in filter(None, (found.trouble, trouble)):
+        print(f"unseen: {words}", file=sys.stderr)
     if out is not None:
         found.strategy.save(out)
     last = found.last
@@ -451,7 +461,7 @@ def reproduce(
 ) -> None:  # fmt: skip
     """Run a paper's experiments again and write a page: its tables and figures, and which claims held.
 
-    What is done already in the folder is not done again, so a run that was stopped goes on.
+    Runs that are complete in the folder are not done again, so an experiment that was stopped goes on.
     """
     from unseen.reproduce import mccfr
 
@@ -462,10 +472,11 @@ def reproduce(
         print(line, file=sys.stderr, flush=True)
 
     claims = mccfr.reproduce(out, quick, nodes, seed, say)
-    table = Table("the paper says", "held", title=f"written to {out / 'page.md'}")
+    page = out / mccfr.page_name(quick)
+    table = Table("the paper says", "held", title=f"written to {page}")
     for claim in claims:
         table.add_row(claim.text, {True: "yes", False: "no", None: "not tested"}[claim.held])
-    show(as_json, {"page": str(out / "page.md"), "claims": [dataclasses.asdict(claim) for claim in claims]}, lambda: table)
+    show(as_json, {"page": str(page), "claims": [dataclasses.asdict(claim) for claim in claims]}, lambda: table)
 
 
 @command

@@ -6,6 +6,7 @@ only the player knows (its card, its dice), which is the axis of a panel of the 
 
 from __future__ import annotations
 
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,7 @@ from rich.text import Text
 
 from unseen.enumeration import Progress, example_histories
 from unseen.errors import UnseenError
+from unseen.files import write_atomically
 from unseen.game import Game
 from unseen.position import Position
 
@@ -197,7 +199,6 @@ def check_picture(path: Path) -> None:
 def save_picture(figure: Figure, path: Path) -> None:
     """Write a figure to a file."""
     check_picture(path)
-    try:
-        figure.savefig(path, dpi=120)
-    except (OSError, ValueError) as error:
-        raise UnseenError(f"cannot write the picture {path}: {error}") from error
+    data = io.BytesIO()
+    figure.savefig(data, dpi=120, format=path.suffix[1:])
+    write_atomically(path, [data.getvalue()])

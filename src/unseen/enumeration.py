@@ -26,7 +26,7 @@ from unseen.errors import GameFault, UnseenError
 from unseen.game import Game
 from unseen.infosets import Recall, Sets, bytes_for_room, extended, merge, new_recall, new_sets, trimmed, with_room
 from unseen.position import history_text, try_out
-from unseen.symmetry import Reduction, reduction
+from unseen.symmetry import Reduction
 from unseen.walk import (
     AT_BOTTOM,
     BEFORE_THE_START,
@@ -165,7 +165,7 @@ class Walker:
         reduced: Reduction | None = None,
     ) -> None:  # fmt: skip
         self.game, self.recall, self.sets, self.sink = game, recall, sets, sink
-        self.reduction = reduced or reduction(game)
+        self.reduction = reduced
         self.shared = shared or Shared(game)
         self.number = self.shared.enrol()
         self.prefix = np.array(prefix, np.int64)

@@ -42,6 +42,12 @@ def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
                 os.unlink(temporary)
 
 
+def check_file(path: Path) -> None:
+    """Raise if there can be no file of this name, before any work is done for it."""
+    if path.is_dir() or not path.parent.is_dir():
+        raise UnseenError(f"cannot write {path}: name a file in a folder that exists.")
+
+
 def write_sealed(path: Path, magic: bytes, header: Mapping[str, Any], arrays: Iterable[NDArray[Any]]) -> None:
     """Write a sealed file."""
     parts = [magic, json.dumps(header, sort_keys=True).encode() + b"\n", *(np.ascontiguousarray(a).tobytes() for a in arrays)]

@@ -252,7 +252,7 @@ class Game(Compiled):
     def settled(self, s):
         """Whether the payoffs at `s`, an unfinished game, are the same whatever is still played; `utility` must know them.
 
-        A hint: streamed evaluation stops there. False unless a game says otherwise.
+        A hint: streamed and reduced forms stop there. False unless a game says otherwise.
         """
         return False
 
@@ -265,7 +265,7 @@ class Game(Compiled):
         """Renamings of the players' actions under which the game stays the same: a group of permutations, the identity first.
 
         Renaming all actions of a history must give a history with the same players, chances, tokens (but for those of the last
-        move) and payoffs. A hint: `SequenceForm(game, symmetric=True)` then keeps to one history of each kind.
+        move) and payoffs. A hint: `SequenceForm(game, reduced=True)` then keeps to one history of each kind.
         """
         return [list(range(self.num_actions))]
 

@@ -1,7 +1,9 @@
-"""Progress on standard error for anything that takes over two seconds."""
+"""Progress on standard error for anything that takes over two seconds; and Ctrl-C at a moment that suits."""
 
 from __future__ import annotations
 
+import signal
+import threading
 import time
 from types import TracebackType
 from typing import Any
@@ -52,3 +54,25 @@ class ProgressBar:
         self.is_over = True
         if self.bar is not None:
             self.bar.stop()
+
+
+class InterruptsHeld:
+    """While this is entered, Ctrl-C is only counted; the second one raises KeyboardInterrupt as usual."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._before: Any = None
+
+    def __enter__(self) -> InterruptsHeld:
+        if threading.current_thread() is threading.main_thread():  # only there can signals be handled
+            self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def _note(self, number: int, frame: Any) -> None:
+        self.count += 1
+        if self.count > 1:
+            raise KeyboardInterrupt
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)

@@ -6,6 +6,9 @@ without storing anything); or keep one history as an example of each information
 
 The kernel keeps its stack in arrays and returns to Python every so often, so Python can show progress, make room and stop; see
 `enumeration`. It can begin at any history and keep to those that go on from there.
+
+A walk with a `reduction` leaves out what something else stands for (see `symmetry`) and can bundle what it stores. Without, that
+argument is None, and none of this is compiled.
 """
 
 from __future__ import annotations
@@ -157,7 +160,7 @@ def arrive(game, stack, depth, recall, sets, reduction, out):
             if not abs(total - 1.0) < 1e-9:
                 return BAD_CHANCE
     elif p == 0 or p == 1:
-        if len(reduction.image) > 1:
+        if reduction is not None:
             n = fold(stack, depth, reduction, p, out, n)
         j = infoset_at(recall, sets, stack.node[depth, p], p, stack.sequence[depth, p], out, n)
         if j < 0:
@@ -239,10 +242,13 @@ def descend(game, stack, depth, tell, sets, reduction):
     if p == CHANCE:
         stack.reach[depth + 1] *= game.chance(stack.states[depth], a, stack.n_actions[depth])
     else:
-        place = stack.place[depth, k] if len(reduction.image) > 1 else k
-        stack.sequence[depth + 1, p] = sets.first[stack.infoset[depth]] + place
+        stack.sequence[depth + 1, p] = sets.first[stack.infoset[depth]] + k
+        if reduction is not None:
+            stack.sequence[depth + 1, p] = sets.first[stack.infoset[depth]] + stack.place[depth, k]
     step(game, s, a, tell)
-    return turn_on(stack, depth, reduction, a) if len(reduction.image) > 1 else a
+    if reduction is not None:
+        return turn_on(stack, depth, reduction, a)
+    return a
 
 
 @piece
@@ -298,10 +304,11 @@ def begin(game, stack, reduction):
     stack.node[0, 0] = 0
     stack.node[0, 1] = 1
     stack.reach[0] = 1.0
-    for viewer in range(2):
-        stack.orientation[0, viewer] = 0
-        stack.stabiliser[0, viewer] = everything(reduction)
-    stack.stabiliser[0, 2] = everything(reduction)
+    if reduction is not None:
+        for viewer in range(2):
+            stack.orientation[0, viewer] = 0
+            stack.stabiliser[0, viewer] = everything(reduction)
+        stack.stabiliser[0, 2] = everything(reduction)
     return -1
 
 
@@ -318,7 +325,10 @@ def advance(game, stack, depth, recall, sets, sink, reduction, counters, out, te
     stack.player[below] = p
     counters[HISTORIES] += 1
     counters[LONGEST] = max(counters[LONGEST], below)
-    if p == TERMINAL or (reduction.settle and game.settled(s)):
+    is_end = p == TERMINAL
+    if reduction is not None:
+        is_end = is_end or (reduction.settle and game.settled(s))
+    if is_end:
         status = settle(game, s, stack, below, sink, counters)
         return LEAF if status == DONE else status
     if below >= len(stack.n_actions) - 2:
@@ -332,8 +342,9 @@ def advance(game, stack, depth, recall, sets, sink, reduction, counters, out, te
             stack.node[below, viewer] = next_node(
                 recall, stack.node[depth, viewer], own_part(viewer, stack.player[depth], a), tell[PUBLIC], tell[viewer]
             )
-    stack.stored[below] = counters[STORED]
-    stack.deciders[below] = 0
+    if reduction is not None:
+        stack.stored[below] = counters[STORED]
+        stack.deciders[below] = 0
     status = arrive(game, stack, below, recall, sets, reduction, out)
     if sink.mode == EXAMPLES and p >= 0:
         keep_example(stack, below, sink, counters)
@@ -357,11 +368,12 @@ def walk(game, stack, recall, sets, sink, reduction, counters, out, tell, prefix
     status = DONE
     while (depth >= 0 or counters[HISTORIES] == 0) and status == DONE:
         if depth >= 0 and stack.next[depth] == stack.n_actions[depth]:
-            if sink.mode == BUNDLE:
-                if not bundles_fit(sink.bundles, counters[STORED] - stack.stored[depth]):
+            if reduction is not None:
+                if sink.mode == BUNDLE and not bundles_fit(sink.bundles, counters[STORED] - stack.stored[depth]):
                     status = NO_ROOM
                     break
-                wrap_up(stack, depth, sink, counters)
+                if sink.mode == BUNDLE:
+                    wrap_up(stack, depth, sink, counters)
             depth -= 1
             continue
         if counters[HISTORIES] >= pause:

@@ -41,7 +41,9 @@ def solve_exactly(game: SequenceForm | Game | str) -> Equilibrium:
     """The value of a game and an equilibrium, by one linear program. Takes the game or, to save building it again, its form."""
     form = game if isinstance(game, SequenceForm) else SequenceForm(game)
     if not isinstance(form.payoffs, StoredPayoffs):
-        raise UnseenError(f"{form.game.spec}: the linear program needs stored payoffs; build SequenceForm without streamed=True.")
+        raise UnseenError(
+            f"{form.game.spec}: the linear program needs all payoffs stored; build SequenceForm without streamed or reduced."
+        )
     plan0, plan1 = _solve(form.payoffs.matrix, *form.players)
     strategy = form.strategy(form.players[0].behaviour(plan0), form.players[1].behaviour(plan1))
     evaluation = form.evaluate(strategy)

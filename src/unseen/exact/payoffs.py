@@ -1,8 +1,9 @@
 """The payoff operator: what each sequence of a player is worth against a plan of the other.
 
 `against(0, plan1)[q]` is the sum, over the terminals whose last sequence of player 0 is q, of chance's reach times player 0's
-payoff times the weight that `plan1` gives to the terminal's last sequence of player 1; `against(1, plan0)` likewise. Two forms give
-the same numbers: one keeps a sparse matrix, the other walks the game each time and keeps nothing.
+payoff times the weight that `plan1` gives to the terminal's last sequence of player 1; `against(1, plan0)` likewise. Three kinds:
+one keeps a sparse matrix, one that of a reduced walk, one walks the game each time and keeps nothing. Where endings are settled,
+the last two give all sequences of a set the same amount less, which changes neither regrets nor the value at the root.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from unseen.enumeration import (
 )  # fmt: skip
 from unseen.exact.treeplex import Floats
 from unseen.infosets import padded, with_room
-from unseen.symmetry import Reduction, orbits_of, reduction
+from unseen.symmetry import Reduction, orbits_of
 from unseen.walk import STREAM, Sink, new_sink
 
 LARGE_MATRIX = 2_000_000
@@ -91,8 +92,7 @@ def product(matrix: Matrix, plan: Floats, value: Floats) -> None:
         return
     cuts = np.searchsorted(matrix.indptr, np.linspace(0, entries, workers + 1)[1:-1]).tolist()
     with ThreadPoolExecutor(workers) as pool:
-        for begin, end in zip([0, *cuts], [*cuts, rows], strict=True):
-            pool.submit(multiply_rows, matrix, plan, value, begin, end)
+        list(pool.map(lambda begin, end: multiply_rows(matrix, plan, value, begin, end), [0, *cuts], [*cuts, rows]))
 
 
 class StoredPayoffs:
@@ -125,6 +125,14 @@ class StoredPayoffs:
         return self.against(0, plan1), self.against(1, plan0)
 
 
+def shares_of(reduced: Reduction | None, found: Enumeration) -> tuple[Floats, Floats]:
+    """The part of an orbit's weight that each image of it has, by sequence, shapes (q0,) and (q1,)."""
+    if reduced is None:
+        return np.ones(found.sets.sizes[2]), np.ones(found.sets.sizes[3])
+    first, second = orbits_of(reduced, found.recall, found.sets)
+    return 1.0 / first, 1.0 / second
+
+
 class BundledPayoffs:
     """The payoffs of a reduced walk: a sparse matrix whose rows and columns are the sequences and bundles of the players.
 
@@ -133,7 +141,7 @@ class BundledPayoffs:
 
     def __init__(self, found: Enumeration, reduced: Reduction) -> None:
         self.sizes = found.sets.sizes[2:].tolist()
-        self.shares = [1.0 / orbit for orbit in orbits_of(reduced, found.recall, found.sets)]
+        self.shares = shares_of(reduced, found)
         self.bundles = found.sink.bundles
         self.parts = [n + int(b) for n, b in zip(self.sizes, self.bundles.size[2:], strict=True)]
         places = []
@@ -171,8 +179,8 @@ class StreamedPayoffs:
         self, found: Enumeration, progress: Progress | None = None, workers: int | None = None, reduced: Reduction | None = None
     ) -> None:
         self.game, self.progress = found.game, progress
-        self.reduction = reduced or reduction(found.game)
-        self.shares = [1.0 / orbit for orbit in orbits_of(self.reduction, found.recall, found.sets)]
+        self.reduction = reduced
+        self.shares = shares_of(reduced, found)
         self.recall, self.sets = found.recall, padded(found.sets, found.game.width)
         self.recall, _ = with_room(self.recall, self.sets, 2, 0, 0)
         self.sizes = found.sets.sizes[2:].tolist()

@@ -43,9 +43,9 @@ class SequenceForm:
     `SequenceForm(game)` stores the payoffs; `SequenceForm(game, streamed=True)` walks the game for every answer instead, as far
     as its payoffs are not settled. `memory` is the most bytes to use for walking it.
 
-    With `reduced=True` the form is that of a smaller game with the same equilibria: without settled endings, one information set
-    for all its images under the game's symmetries, and one entry of the payoffs where only one player still decides. It can
-    only hold strategies that respect the symmetries.
+    With `reduced=True` the form is that of a smaller game, whose equilibria are those of the whole that respect its symmetries:
+    without settled endings, one information set for all its images, and one entry of the payoffs where only one player still
+    decides. It can only hold strategies that respect the symmetries.
     """
 
     def __init__(
@@ -55,7 +55,8 @@ class SequenceForm:
         self.game = load(game)
         self.kind = "reduced" if reduced else "settled" if streamed else "whole"
         """Which information sets it has: all, those before endings are settled, or one for all images of these."""
-        less = reduction(self.game, settle=True, symmetric=reduced) if streamed or reduced else None
+        knows_endings = type(self.game).settled is not Game.settled
+        less = reduction(self.game, settle=True, symmetric=reduced) if reduced or (streamed and knows_endings) else None
         found = enumerate_game(self.game, store=not streamed, progress=progress, memory=memory, reduced=less)
         self.histories, self.terminals, self.longest = found.histories, found.terminals, found.longest
         self.players = (treeplex(found, 0), treeplex(found, 1))
@@ -112,7 +113,7 @@ class SequenceForm:
         return self.strategy(*(t.uniform() for t in self.players))
 
     def random(self, seed: int = 0) -> Strategy:
-        """A profile drawn evenly from all: at each information set from the flat Dirichlet distribution."""
+        """A profile drawn evenly from all that the form can hold: at each information set from the flat Dirichlet distribution."""
         rng = np.random.default_rng(seed)
         weights = [np.concatenate([[1.0], rng.standard_exponential(t.sequences - 1)]) for t in self.players]
         return self.strategy(*(t.behaviour(w) for t, w in zip(self.players, weights, strict=True)))
@@ -129,7 +130,7 @@ class SequenceForm:
         probability, missing = self.read(strategy, images.key, images.n_actions, images.action)
         together, copies = np.bincount(images.cell, probability), np.bincount(images.cell, images.share)
         mean = together / copies  # each image's share adds up to one, so copies counts the images of the set
-        if np.abs(mean[images.cell] * images.share - probability).max() > SYMMETRIC:
+        if np.abs(mean[images.cell] * images.share - probability).max(initial=0.0) > SYMMETRIC:
             raise UnseenError("the strategy does not respect the game's symmetries, so a reduced form cannot hold it.")
         first, second = (np.concatenate([[1.0], mean[self.player_of_cell == player]]) for player in (0, 1))
         return first, second, missing

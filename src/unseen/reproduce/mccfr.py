@@ -1,7 +1,7 @@
 """The experiments of "Monte Carlo sampling for regret minimization in extensive games" (Lanctot et al. 2009), Section 5.
 
 Table 1: the sizes of four games and the time per iteration of three algorithms. Figure 1: exploitability against nodes touched.
-Every run is kept in a log of its own; runs whose log is there and complete are not done again.
+Every run is kept in a log of its own, named by all that it depends on; runs that are complete are not done again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from unseen.drawing import save_picture
 from unseen.errors import UnseenError
 from unseen.exact.sequence_form import SequenceForm
 from unseen.files import write_atomically
-from unseen.loading import load
 from unseen.reproduce.page import Claim, claims_table, seconds, table, write_page
 from unseen.solving.algorithms import make_solver
 from unseen.solving.solvers import Solver
@@ -73,6 +72,7 @@ class Experiment:
         self.nodes = nodes or (20_000_000 if quick else 3_000_000_000)
         self.runs: dict[tuple[str, str], Run] = {}
         self.facts: dict[str, dict[str, Any]] = {}
+        self.picture = folder / ("figure1_quick.png" if quick else "figure1.png")
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -91,8 +91,8 @@ class Experiment:
         """All runs of one game."""
         wanted = {name: (algorithm, self.nodes * (FURTHER if name == "CFR" else 1)) for name, algorithm in ALGORITHMS.items()}
         wanted |= {f"epsilon {e}": (f"outcome_sampling(epsilon={e})", self.nodes // EPSILON_SHARE) for e in EPSILONS}
-        facts_file = self.folder / f"{row.name}.json"
-        is_known = facts_file.exists() and json.loads(facts_file.read_text())["about"] == self.about(row)
+        facts_file = self.folder / f"{self.prefix(row)}.json"
+        is_known = facts_file.exists()
         form = None
         if not is_known or not all(self.is_complete(row, name, nodes) for name, (_, nodes) in wanted.items()):
             self.say(f"{row.name}: walking {self.spec(row)}")
@@ -108,26 +108,22 @@ class Experiment:
                 self.say(f"{row.name}: {name}, {nodes:,} nodes")
                 solver = make_solver(algorithm, form.game, form, self.seed)
                 points = trace(solver, form, nodes, 0 if name.startswith("epsilon") else DECADES, self.say)
-                about = {"game": form.game.spec, "algorithm": algorithm, "seed": self.seed, "budget": nodes}
+                about = {"game": form.game.spec, "algorithm": algorithm, "seed": self.seed}
                 lines = [json.dumps(about | point) for point in points]
-                write_atomically(self.log(row, name), ["\n".join([*lines, ""]).encode()])
-            self.runs[row.name, name] = read_log(self.log(row, name))
+                write_atomically(self.log(row, name, nodes), ["\n".join([*lines, ""]).encode()])
+            self.runs[row.name, name] = read_log(self.log(row, name, nodes))
             self.runs[row.name, name].algorithm = name
 
-    def log(self, row: Row, name: str) -> Path:
-        return self.folder / f"{row.name}, {name}.jsonl".replace(" ", "_").replace(",", "")
+    def prefix(self, row: Row) -> str:
+        return row.name + ("_quick" if self.quick else "") + f"_seed{self.seed}"
+
+    def log(self, row: Row, name: str, nodes: int) -> Path:
+        return self.folder / f"{self.prefix(row)}_{name.replace(', ', '_').replace(' ', '_')}_{nodes}.jsonl"
 
     def is_complete(self, row: Row, name: str, nodes: int) -> bool:
-        """Whether there is a log of a run that was done to the end with the same settings."""
-        log = self.log(row, name)
-        if not log.exists():
-            return False
-        first = read_log(log).points[0]
-        wanted = {"game": load(self.spec(row)).spec, "seed": self.seed, "budget": nodes}
-        return all(first.get(key) == value for key, value in wanted.items())
-
-    def about(self, row: Row) -> dict[str, Any]:
-        return {"game": load(self.spec(row)).spec, "seed": self.seed}
+        """Whether there is a log of a run that was done to the end."""
+        log = self.log(row, name, nodes)
+        return log.exists() and read_log(log).points[-1]["nodes"] >= nodes
 
     def sizes_and_times(self, row: Row, form: SequenceForm) -> dict[str, Any]:
         """A row of Table 1, as found here. An iteration is one of the paper's: both players for CFR, one block for the samplers."""
@@ -139,7 +135,7 @@ class Experiment:
             first.run(2)
             visited.append(first.nodes - before)
         return {
-            "about": self.about(row), "histories": form.histories, "infosets": sum(form.infosets), "length": form.longest,
+            "histories": form.histories, "infosets": sum(form.infosets), "length": form.longest,
             "m_values": form.m_values, "times": times, "pruned_nodes": visited,
         }  # fmt: skip
 
@@ -154,14 +150,14 @@ class Experiment:
             f"`unseen reproduce mccfr {options}` made this page. "
             + ("Smaller versions of the paper's games. " if self.quick else "The paper's games at full size. ")
             + "Exploitability is the sum of both best responses.",
-            "## Table 1", self.table(rows), "## Figure 1", "![exploitability against nodes touched](figure1.png)",
+            "## Table 1", self.table(rows), "## Figure 1", f"![exploitability against nodes touched]({self.picture.name})",
             "## Claims of Section 5", claims_table(self.claims(rows)),
             "## Runs", table(
                 ("game", "algorithm", "seed", "nodes", "seconds", "exploitability"),
                 [self.end(game, name, run) for (game, name), run in self.runs.items()],
             ),
         ]  # fmt: skip
-        write_page(self.folder / "page.md", "Monte Carlo CFR: the paper's experiments", parts)
+        write_page(self.folder / page_name(self.quick), "Monte Carlo CFR: the paper's experiments", parts)
 
     def end(self, game: str, name: str, run: Run) -> Sequence[str]:
         last = run.points[-1]
@@ -201,7 +197,7 @@ class Experiment:
                 draw_axis(panel, [self.runs[row.name, name] for name in ALGORITHMS], "nodes")
                 panel.legend(fontsize=8, frameon=False)
             panel.set_ylabel("exploitability (sum)")
-        save_picture(figure, self.folder / "figure1.png")
+        save_picture(figure, self.picture)
         pyplot.close(figure)
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
@@ -314,8 +310,12 @@ def time_per_iteration(solver: Solver, least: float = 2.0) -> float:
     return (time.perf_counter() - began) / iterations
 
 
+def page_name(quick: bool) -> str:
+    return "quick.md" if quick else "page.md"
+
+
 def reproduce(folder: Path, quick: bool = False, nodes: int | None = None, seed: int = 0, say: Say = print) -> list[Claim]:
-    """Run the experiment, or what is missing of it, in a folder; `page.md` there is the result. Returns what it says of claims."""
+    """Run the experiment, or what is missing of it, in a folder, and write a page there. Returns what it says of claims."""
     experiment = Experiment(folder, quick, nodes, seed, say)
     experiment.run()
     return experiment.claims(GAMES)

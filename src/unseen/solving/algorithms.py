@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import inf
+from math import inf, nan
 from typing import Any
 
 from unseen.errors import UnseenError
@@ -24,6 +24,8 @@ FAMILY = {
 }
 """The options of the regret family, with the defaults of its plainest member."""
 BOTH_IN_TURN = "both players in turn, over the whole game"
+LARGEST_OPTION = 20
+"""Powers of iteration numbers beyond this would leave the range of numbers."""
 WORDS = {"averaging": ("stochastic", "lazy")}
 """What an option that is a word can be."""
 
@@ -142,7 +144,11 @@ def _read(algorithm: str, key: str, value: Any) -> Any:
         if value in WORDS[key]:
             return value
         raise UnseenError(f"{algorithm}: {key} is {value!r}, but must be one of {', '.join(WORDS[key])}.")
+    most = inf if key in ("alpha", "beta") else LARGEST_OPTION
     try:
-        return float(value)
+        number = nan if isinstance(value, bool) else float(value)
     except ValueError:
-        raise UnseenError(f"{algorithm}: {key} is {value!r}, but must be a number.") from None
+        number = nan
+    if not -LARGEST_OPTION <= number <= most:
+        raise UnseenError(f"{algorithm}: {key} is {value!r}, but must be a number from -{LARGEST_OPTION} to {most}.")
+    return number

@@ -16,7 +16,7 @@ from unseen.files import is_sealed, write_sealed
 from unseen.game import Game
 from unseen.position import fingerprint
 
-MAGIC = b"unseen-checkpoint 1\n"
+MAGIC = b"unseen-checkpoint 2\n"
 KINDS = ("<f8", "<i8", "<u8", "<i4", "<u4", "|i1")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from math import ceil, inf
 from pathlib import Path
@@ -14,6 +14,7 @@ from unseen.errors import UnseenError
 from unseen.exact.sequence_form import Exploitability, SequenceForm
 from unseen.game import Game
 from unseen.loading import load
+from unseen.progress import InterruptsHeld
 from unseen.solving import checkpoint
 from unseen.solving.algorithms import make_solver, needs_form
 from unseen.solving.solvers import Solver
@@ -68,18 +69,13 @@ def solve(
     """Improve a strategy for `game` until one of the limits is reached: iterations, seconds, nodes, or exploitability `until`.
 
     `watch` is called with each evaluation, also with those from before a job was resumed. With `save`, the state of the solver is
-    kept in that file every `save_every` seconds and at the end, and `resume` takes it up from there. Ctrl-C ends the job and
-    returns what there is. With `evaluate=False`, algorithms that sample the game need not enumerate it.
+    kept in that file every `save_every` seconds and at the end, and `resume` takes it up from there. Ctrl-C ends the job after the
+    iteration and returns what there is; a second one does not wait. With `evaluate=False`, algorithms that sample the game need
+    not enumerate it.
     """
     game = load(game)
     limits = {"iterations": iterations, "seconds": seconds, "nodes": nodes, "until": until}
-    for name, limit in limits.items():
-        if limit is not None and not limit > 0:
-            raise UnseenError(f"{name} is {limit}, but must be more than 0.")
-    if all(limit is None for limit in limits.values()):
-        raise UnseenError("say when to stop: iterations, seconds, nodes, or until (an exploitability).")
-    if not evaluate and until is not None:
-        raise UnseenError(f"until is {until}, but without evaluation there is no exploitability to compare it with.")
+    check(algorithm, limits, evaluate, reduced)
     if form is None and (evaluate or needs_form(algorithm)):
         form = SequenceForm(game, streamed=streamed, reduced=reduced, progress=progress)
     solver = make_solver(algorithm, game, form, seed)
@@ -90,6 +86,20 @@ def solve(
     if save is not None:
         job.write()  # now rather than after hours: is there a place for it?
     return job.run()
+
+
+def check(algorithm: str, limits: Mapping[str, float | None], evaluate: bool = True, reduced: bool = False) -> None:
+    """Raise if a job cannot be done as it is asked for, before any work is done for it."""
+    on_form = needs_form(algorithm)
+    for name, limit in limits.items():
+        if limit is not None and not limit > 0:
+            raise UnseenError(f"{name} is {limit}, but must be more than 0.")
+    if all(limit is None for limit in limits.values()):
+        raise UnseenError("say when to stop: iterations, seconds, nodes, or until (an exploitability).")
+    if not evaluate and limits["until"] is not None:
+        raise UnseenError(f"until is {limits['until']}, but without evaluation there is no exploitability to compare it with.")
+    if reduced and not on_form:
+        raise UnseenError(f"{algorithm} samples or walks the whole game, so it cannot work on a reduced form.")
 
 
 class _Job:
@@ -110,16 +120,14 @@ class _Job:
         self.trouble = ""
 
     def run(self) -> Solved:
-        stopped = False
-        try:
-            while not self.is_done():
+        with InterruptsHeld() as interrupts:  # an iteration is done whole or not at all
+            while not self.is_done() and not interrupts.count:
                 self.step()
-        except KeyboardInterrupt:
-            stopped = True
-        if not self.points or self.points[-1].iterations != self.solver.iterations:
-            self.evaluate()
-        self.try_to_write()
-        return Solved(self.solver.strategy(), self.algorithm, self.points, stopped, self.trouble)
+            last = self.points[-1] if self.points else None
+            if last is None or last.iterations != self.solver.iterations or (last.exploitability is None and self.form is not None):
+                self.evaluate()
+            self.try_to_write()
+        return Solved(self.solver.strategy(), self.algorithm, self.points, bool(interrupts.count), self.trouble)
 
     def is_done(self) -> bool:
         last = self.points[-1].exploitability if self.points else None
@@ -188,6 +196,8 @@ class _Job:
         if not self.save.exists():
             return
         header, arrays = checkpoint.read(self.save, self.solver.game, self.header())
+        if set(arrays) != set(self.solver.arrays()):
+            raise UnseenError(f"checkpoint {self.save}: it does not hold what {self.algorithm} needs to go on.")
         self.solver.restore(arrays)
         self.solver.iterations, self.solver.nodes = header["iterations"], header["nodes"]
         self.seconds = header["seconds"]

@@ -21,7 +21,22 @@ from numpy.typing import NDArray
 from unseen.compiling import kernel, piece
 from unseen.engine import next_key, random, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL
-from unseen.solving.table import actions, averages, draw, fits, mark, mass, meet, n_actions, probability, regrets, remember
+from unseen.solving.table import (
+    NOWHERE,
+    actions,
+    averages,
+    block_size,
+    choice,
+    draw,
+    fits,
+    mark,
+    mass,
+    meet,
+    n_actions,
+    probability,
+    regrets,
+    remember,
+)  # fmt: skip
 
 
 class Path(NamedTuple):
@@ -44,22 +59,34 @@ def explore(table, w, total, epsilon, rng):
 
 
 @piece
-def catch_up(table, w, total, weight):
-    """Lazy averaging: the behaviour has not changed since the weight was what the mark says."""
+def catch_up(table, w, total, before, games):
+    """Lazy averaging: the behaviour has not changed since the weight of the choice `before` was what the mark says."""
+    weight = table.real[before] if before != NOWHERE else games
     remember(table, w, total, weight - table.real[mark(w)])
     table.real[mark(w)] = weight
+    table.half[choice(w)] = before
+
+
+@kernel
+def catch_up_all(table, games):
+    """The same at all sets, each after those that come before it, so that the averages are those of all games."""
+    w = 1
+    for _ in range(table.size[0]):
+        catch_up(table, w, mass(table, w), table.half[choice(w)], games)
+        w += block_size(n_actions(table, w))
 
 
 @piece
 def simulate(game, s, i, epsilon, is_lazy, t, table, path, out, tell, rng):
     """Play game number `t` to update player `i`.
 
-    Returns the number of choices on the path, that of histories visited, and theirs / sampled at the end.
+    Returns the number of choices on the path, that of histories visited, and the probability of drawing the choices of `i`. Those
+    of the opponent and of chance are drawn as they are made, so they cancel in equation 10.
     """
     game.start(s)
     key0, key1 = root_key(0), root_key(1)
-    theirs, sampled = 1.0, 1.0  # the probability of the opponent's choices, and that of the sample, both without chance's
-    weight0, weight1 = t + 1.0, t + 1.0  # how much each player's choices so far weigh in its average; used if lazy
+    sampled = 1.0
+    choice0, choice1 = NOWHERE, NOWHERE  # where the average of each player's last choice is; used if lazy
     depth = 0
     nodes = 1
     p = game.player(s)
@@ -71,18 +98,16 @@ def simulate(game, s, i, epsilon, is_lazy, t, table, path, out, tell, rng):
             w = meet(game, s, p, key0 if p == 0 else key1, table, out)
             total = mass(table, w)
             if is_lazy:
-                catch_up(table, w, total, weight0 if p == 0 else weight1)
+                catch_up(table, w, total, choice0 if p == 0 else choice1, t + 1.0)
             if p == i:
                 k = explore(table, w, total, epsilon, rng)
                 chosen = probability(table, w, total, k)
                 sampled *= epsilon / n_actions(table, w) + (1.0 - epsilon) * chosen
             else:
                 if not is_lazy:
-                    remember(table, w, total, theirs / sampled)
+                    remember(table, w, total, 1.0 / sampled)
                 k = draw(table, w, total, rng)
                 chosen = probability(table, w, total, k)
-                theirs *= chosen
-                sampled *= chosen
             path.player[depth] = p
             path.infoset[depth] = w
             path.taken[depth] = k
@@ -90,19 +115,19 @@ def simulate(game, s, i, epsilon, is_lazy, t, table, path, out, tell, rng):
             depth += 1
             a = table.half[actions(table, w) + k]
             if is_lazy:
-                gathered = table.real[averages(table, w) + k]
-                weight0, weight1 = (gathered, weight1) if p == 0 else (weight0, gathered)
+                here = averages(table, w) + k
+                choice0, choice1 = (here, choice1) if p == 0 else (choice0, here)
         step(game, s, a, tell)
         nodes += 1
         key0, key1 = next_key(key0, 0, p, a, tell), next_key(key1, 1, p, a, tell)
         p = game.player(s)
-    return depth, nodes, theirs / sampled
+    return depth, nodes, sampled
 
 
 @piece
-def learn(table, path, depth, i, utility, weight):
-    """Walk back along the path and add the regrets of player `i` (equation 10); `weight` is theirs / sampled at the end."""
-    scale = utility * weight
+def learn(table, path, depth, i, utility, sampled):
+    """Walk back along the path and add the regrets of player `i` (equation 10)."""
+    scale = utility / sampled
     tail = 1.0  # the probability that player i's behaviour goes from here to the end
     for d in range(depth - 1, -1, -1):
         if path.player[d] != i:
@@ -129,7 +154,7 @@ def run(game, states, table, path, out, tell, rng, epsilon, is_lazy, begin, end)
         if not fits(table, length, length * width):
             return t, nodes
         i = t & 1
-        depth, visited, weight = simulate(game, s, i, epsilon, is_lazy, t, table, path, out, tell, rng)
+        depth, visited, sampled = simulate(game, s, i, epsilon, is_lazy, t, table, path, out, tell, rng)
         nodes += visited
-        learn(table, path, depth, i, game.utility(s, i), weight)
+        learn(table, path, depth, i, game.utility(s, i), sampled)
     return end, nodes

@@ -20,7 +20,7 @@ from unseen.exact.sequence_form import Exploitability, SequenceForm
 from unseen.game import Game
 from unseen.solving import cfr, outcome, traversal
 from unseen.solving.minimisers import Minimiser
-from unseen.solving.table import as_arrays, average_strategy, from_arrays, grown, new_table, read_averages
+from unseen.solving.table import Table, as_arrays, average_strategy, from_arrays, grown, new_table, read_averages
 from unseen.strategy import Strategy
 
 Arrays = dict[str, NDArray[Any]]
@@ -117,16 +117,20 @@ class SamplingSolver(Solver):
         self.rng = random_state(seed)
         self.scratch = scratch(game)
 
+    def averaged(self) -> Table:
+        """The table with averages that are up to date."""
+        return self.table
+
     def strategy(self) -> Strategy:
-        return average_strategy(self.game, self.table)
+        return average_strategy(self.game, self.averaged())
 
     def evaluate(self, form: SequenceForm) -> Exploitability:
         if form.images is not None:
             return super().evaluate(form)
-        plans = []
+        plans, table = [], self.averaged()
         for tree in form.players:  # straight from the table: in large games making a strategy takes longer than evaluating it
             behaviour = tree.uniform()
-            read_averages(self.table, tree.keys, tree.first, behaviour)
+            read_averages(table, tree.keys, tree.first, behaviour)
             plans.append(tree.plan(behaviour))
         return form.evaluate_plans(plans[0], plans[1])
 
@@ -169,6 +173,13 @@ class OutcomeSampling(SamplingSolver):
             if self.iterations == end:
                 break
             self.table = grown(self.table, self.game.max_length, self.game.max_length * self.game.width)
+
+    def averaged(self) -> Table:
+        if not self.is_lazy:
+            return self.table
+        table = from_arrays(as_arrays(self.table))  # a copy: what is added up when must not depend on when somebody looks
+        outcome.catch_up_all(table, float(self.iterations))
+        return table
 
 
 class Traversal(SamplingSolver):

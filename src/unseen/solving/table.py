@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
 from unseen.engine import random
+from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.infosets import extended
 from unseen.strategy import Strategy
 
 HEAD = 3
 """Words of a block before the regrets."""
+MAX_WORDS = 2**31
+"""Places are kept in 32 bits."""
 NOWHERE = 0
 """No block begins at the first word."""
 
@@ -56,7 +59,7 @@ def n_actions(table, w):
 
 @piece
 def choice(w):
-    """Where, in `half`, it says what the last traversal chose."""
+    """Where, in `half`, it says what the last traversal chose; for lazy averaging, where the average of the choice before is."""
     return 2 * w + 3
 
 
@@ -148,6 +151,10 @@ def grown(table: Table, sets: int, cells: int) -> Table:
     """The same table with room for so many more sets, with so many actions in all."""
     words, player, slots = table.whole, table.player, table.slots
     while table.size[1] + HEAD * sets + 4 * cells > len(words):
+        if len(words) >= MAX_WORDS:
+            raise UnseenError(
+                f"the table of information sets is full: {int(table.size[0]):,} of them take {8 * MAX_WORDS / 1e9:.0f} GB."
+            )
         words = extended(words, 2 * len(words))
     while table.size[0] + sets > len(player):
         player = extended(player, 2 * len(player))
