@@ -326,7 +326,8 @@ def solve(
     with ProgressBar(f"{algorithm} on {loaded.name}", "iterations") as bar:
 
         def watch(point: job.Point) -> None:
-            lines.append(json.dumps({"game": loaded.spec, "algorithm": algorithm, "seed": seed, **dataclasses.asdict(point)}))
+            about = {"game": loaded.spec, "form": form.kind if form else None, "algorithm": algorithm, "seed": seed}
+            lines.append(json.dumps(about | dataclasses.asdict(point)))
             nonlocal trouble
             try:
                 if log is not None:

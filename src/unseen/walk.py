@@ -160,7 +160,7 @@ def arrive(game, stack, depth, recall, sets, reduction, out):
             if not abs(total - 1.0) < 1e-9:
                 return BAD_CHANCE
     elif p == 0 or p == 1:
-        if reduction is not None:
+        if reduction is not None and len(reduction.image) > 1:
             n = fold(stack, depth, reduction, p, out, n)
         j = infoset_at(recall, sets, stack.node[depth, p], p, stack.sequence[depth, p], out, n)
         if j < 0:
@@ -243,10 +243,10 @@ def descend(game, stack, depth, tell, sets, reduction):
         stack.reach[depth + 1] *= game.chance(stack.states[depth], a, stack.n_actions[depth])
     else:
         stack.sequence[depth + 1, p] = sets.first[stack.infoset[depth]] + k
-        if reduction is not None:
+        if reduction is not None and len(reduction.image) > 1:
             stack.sequence[depth + 1, p] = sets.first[stack.infoset[depth]] + stack.place[depth, k]
     step(game, s, a, tell)
-    if reduction is not None:
+    if reduction is not None and len(reduction.image) > 1:
         return turn_on(stack, depth, reduction, a)
     return a
 
