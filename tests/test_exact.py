@@ -128,7 +128,7 @@ def test_streamed_payoffs_give_the_same_numbers(spec):
 def test_streaming_keeps_no_payoffs():
     stored, streamed = SequenceForm("one_card_poker"), SequenceForm("one_card_poker", streamed=True)
     assert streamed.payoffs.nbytes < 1_000_000 < stored.payoffs.nbytes
-    with pytest.raises(UnseenError, match="needs stored payoffs"):
+    with pytest.raises(UnseenError, match="needs all payoffs stored"):
         solve_exactly(streamed)
 
 

@@ -136,7 +136,10 @@ class ContentCacheFile(IndexDataCacheFile):
 
     def save(self, key: Any, data: Any) -> None:
         name = self._name(key)
-        self._save_data(name, data)
+        try:
+            self._save_data(name, data)
+        except OSError:  # no space on the disk, say: compile again next time
+            return
         siblings = Path(self._cache_path).glob(f"{self._base}.*.nbc")
         by_age = sorted(siblings, key=_modified, reverse=True)
         for old in by_age[CACHE_FILES_PER_KERNEL:]:

@@ -133,11 +133,14 @@ class PhantomTTT(Game):
             tell[PUBLIC] = 1 + (s.marks[0] << SQUARES) + s.marks[1]
 
     def utility(self, s, who):
-        payoff = FINAL[s.marks[0], s.marks[1]]
+        payoff = 0 if s.winner < 0 else 1 - 2 * s.winner
+        if s.winner < 0 and self.settled(s):
+            payoff = FINAL[s.marks[0], s.marks[1]]
         return float(payoff if who == 0 else -payoff)
 
     def settled(self, s):
-        return FINAL[s.marks[0], s.marks[1]] != OPEN
+        # A player that lost its turn may have fewer marks than the table knows of.
+        return not self.abrupt and FINAL[s.marks[0], s.marks[1]] != OPEN
 
     def symmetries(self) -> list[list[int]]:
         return board_symmetries()
