@@ -1,8 +1,8 @@
 """Solvers beside OpenSpiel's C++ and LiteEFG, and how fast each variant converges: `make bench`.
 
-All on one thread, except that large products are shared out. Ours and theirs take turns, and the best of several rounds counts, so
-a machine that is busy now and then does both the same harm. LiteEFG is measured if it is installed (`pip install LiteEFG`).
-`--phantom` solves and evaluates Phantom Tic-Tac-Toe instead (some minutes), on all cores.
+All on one thread. Ours and theirs take turns, and the best of several rounds counts, so a machine that is busy now and then does
+both the same harm. LiteEFG is measured if it is installed (`pip install LiteEFG`). The slowest variants take all the time they are
+given, some ten minutes. `--phantom` solves and evaluates Phantom Tic-Tac-Toe instead (some minutes), on all cores.
 """
 
 from __future__ import annotations

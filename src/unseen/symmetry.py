@@ -105,7 +105,6 @@ def fill_orbits(reduction, recall, sets, stabiliser, orbit):
 class Images(NamedTuple):
     """All information sets of the whole game, as images of those that a reduced walk has met. `i` images, `c` cells."""
 
-    infoset: NDArray[np.int64]  # (i,) the set that it is an image of
     key: NDArray[np.uint64]  # (i,)
     n_actions: NDArray[np.int64]  # (i,)
     action: NDArray[np.int32]  # (c,)
@@ -115,8 +114,8 @@ class Images(NamedTuple):
 
 def new_images(images: int, cells: int) -> Images:
     return Images(
-        np.zeros(images, np.int64), np.zeros(images, np.uint64), np.zeros(images, np.int64), np.zeros(cells, np.int32),
-        np.zeros(cells, np.int64), np.zeros(cells),
+        np.zeros(images, np.uint64), np.zeros(images, np.int64), np.zeros(cells, np.int32), np.zeros(cells, np.int64),
+        np.zeros(cells),
     )  # fmt: skip
 
 
@@ -165,7 +164,6 @@ def fill_images(reduction, sets, stabiliser, keys, images):
                         images.share[at] = size(still(reduction, stabiliser[node], kind)) / size(stabiliser[node])
                     cells += 1
             if not is_counting:
-                images.infoset[count] = j
                 images.key[count] = keys[g, node]
                 images.n_actions[count] = cells - start
             count += 1

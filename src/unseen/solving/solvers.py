@@ -33,7 +33,7 @@ class Solver(ABC):
         self.game = game
         self.iterations = 0
         self.nodes = 0
-        """Histories visited so far; on the sequence form, those that a walk over the game would have visited."""
+        """Histories visited so far; on the sequence form, those that a walk over the form would have visited."""
 
     @abstractmethod
     def run(self, iterations: int) -> None:

@@ -104,20 +104,25 @@ def block_size(n):
 
 
 @piece
-def meet(game, s, player, key, table, out):
-    """The set with this key, added with the actions of the history `s` if it is new."""
+def slot_of(table, key):
+    """The slot that says where the set with this key is, or the free one in which that would be said."""
     mask = np.uint64(len(table.slots) - 1)
     slot = key & mask
-    wanted = np.int64(key)
-    while table.slots[slot] != NOWHERE:
-        w = np.int64(table.slots[slot])
-        if table.whole[w] == wanted:
-            return w
+    while table.slots[slot] != NOWHERE and table.whole[table.slots[slot]] != np.int64(key):
         slot = (slot + np.uint64(1)) & mask
+    return slot
+
+
+@piece
+def meet(game, s, player, key, table, out):
+    """The set with this key, added with the actions of the history `s` if it is new."""
+    slot = slot_of(table, key)
+    if table.slots[slot] != NOWHERE:
+        return np.int64(table.slots[slot])
     n = game.actions(s, out)
     w = table.size[1]
     table.slots[slot] = w
-    table.whole[w] = wanted
+    table.whole[w] = np.int64(key)
     table.half[2 * w + 2] = n
     first = actions(table, w)
     for k in range(n):
@@ -137,13 +142,9 @@ def fits(table, sets, cells):
 @kernel
 def put_all(table):
     """Enter all sets in empty slots."""
-    mask = np.uint64(len(table.slots) - 1)
     w = 1
     for _ in range(table.size[0]):
-        slot = np.uint64(table.whole[w]) & mask
-        while table.slots[slot] != NOWHERE:
-            slot = (slot + np.uint64(1)) & mask
-        table.slots[slot] = w
+        table.slots[slot_of(table, np.uint64(table.whole[w]))] = w
         w += block_size(n_actions(table, w))
 
 
@@ -244,14 +245,10 @@ def fill_blocks(table, blocks):
 @kernel
 def read_averages(table, keys, first, behaviour):
     """The average behaviour at the sets with these keys, from place `first` of each on; left as it is at sets not met yet."""
-    mask = np.uint64(len(table.slots) - 1)
     for j in range(len(keys)):
-        slot = keys[j] & mask
-        while table.slots[slot] != NOWHERE and table.whole[table.slots[slot]] != np.int64(keys[j]):
-            slot = (slot + np.uint64(1)) & mask
-        if table.slots[slot] == NOWHERE:
+        w = np.int64(table.slots[slot_of(table, keys[j])])
+        if w == NOWHERE:
             continue
-        w = np.int64(table.slots[slot])
         n = n_actions(table, w)
         average = table.real[averages(table, w) : averages(table, w) + n]
         total = 0.0
@@ -287,17 +284,18 @@ def columns(table: Table) -> Columns:
 
 def average_strategy(game: Game, table: Table) -> Strategy:
     """The average behaviour at every set; even where nothing has been added up."""
-    return _strategy(game, table, table.real[columns(table).average])
+    content = columns(table)
+    return _strategy(game, table, content, table.real[content.average])
 
 
 def current_strategy(game: Game, table: Table) -> Strategy:
     """The behaviour that the regrets stand for, at every set."""
-    return _strategy(game, table, np.maximum(table.real[columns(table).regret], 0.0))
-
-
-def _strategy(game: Game, table: Table, sums: NDArray[np.float64]) -> Strategy:
-    """The strategy in proportion to `sums`, shape (c,)."""
     content = columns(table)
+    return _strategy(game, table, content, np.maximum(table.real[content.regret], 0.0))
+
+
+def _strategy(game: Game, table: Table, content: Columns, sums: NDArray[np.float64]) -> Strategy:
+    """The strategy in proportion to `sums`, shape (c,)."""
     count = content.n_actions
     totals = np.repeat(np.add.reduceat(sums, np.cumsum(count) - count), count) if len(count) else np.zeros(0)
     even = np.repeat(1.0 / count, count)

@@ -1,0 +1,155 @@
+"""What all commands share: how one is registered, options, and how results are shown."""
+
+from __future__ import annotations
+
+import functools
+import json
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from unseen.errors import UnseenError
+from unseen.game import Game
+from unseen.progress import ProgressBar
+from unseen.version import __version__
+
+if TYPE_CHECKING:
+    from unseen.exact.sequence_form import SequenceForm
+    from unseen.strategy import Strategy
+
+app = typer.Typer(
+    help="Games of imperfect information: check, measure and solve them exactly.",
+    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
+)  # fmt: skip
+console = Console()
+INTERRUPTED = 130
+
+GameName = Annotated[str, typer.Argument(metavar="GAME", help="A name, name(parameter=value, ...), or path/to/file.py:ClassName.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Seed = Annotated[int, typer.Option(min=0, help="Seed of all random choices.")]
+StrategyName = Annotated[str, typer.Option("--strategy", help="A strategy file, or 'uniform'.")]
+Streamed = Annotated[bool, typer.Option("--streamed", help="Walk the game for each answer instead of storing its payoffs.")]
+Reduced = Annotated[bool, typer.Option("--reduced", help="Leave out mirror images and settled endings; bundle last moves.")]
+Memory = Annotated[float | None, typer.Option(min=0.001, help="Use at most so many gigabytes (otherwise 80% of the machine's).")]
+Picture = Annotated[Path | None, typer.Option(help="Draw the strategy into this file (.png, .svg or .pdf).")]
+
+F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+
+
+def command(function: F) -> F:
+    """Register a command whose errors are one sentence and exit code 2, and which Ctrl-C stops cleanly."""
+
+    @app.command()
+    @functools.wraps(function)
+    def run(**options: Any) -> None:
+        try:
+            function(**options)
+        except UnseenError as error:
+            if options.get("debug"):
+                raise
+            print(f"unseen: {error}", file=sys.stderr)
+            raise typer.Exit(2) from None
+        except KeyboardInterrupt:
+            print("unseen: stopped.", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+        except Exception as error:
+            if options.get("debug") or isinstance(error, typer.Exit):
+                raise
+            kind = type(error).__name__
+            print(f"unseen: unexpected {kind}: {str(error).strip()}; run again with --debug to see where.", file=sys.stderr)
+            raise typer.Exit(2) from None
+
+    return function
+
+
+def show(as_json: bool, result: dict[str, Any], for_people: Callable[[], Any]) -> None:
+    """Print a result as JSON or for people."""
+    if as_json:
+        print(json.dumps(result))
+    else:
+        console.print(for_people())
+
+
+def facts(title: str, rows: dict[str, Any]) -> Table:
+    """A table of two columns."""
+    table = Table(title=Text(title), show_header=False)
+    for name, value in rows.items():
+        table.add_row(Text(name), Text(f"{value:,}" if isinstance(value, int) else str(value)))
+    return table
+
+
+def number(x: float) -> str:
+    """A number for people: rounding errors are shown as zero."""
+    return "0" if abs(x) < 1e-12 else f"{x:.12g}"
+
+
+def interruptible(work: Callable[[], T]) -> T:
+    """Run something that does not listen to Ctrl-C in a thread of its own, so that Ctrl-C ends the command at once."""
+    done: list[Any] = []
+
+    def run() -> None:
+        try:
+            done.append((work(), None))
+        except BaseException as error:
+            done.append((None, error))
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    while thread.is_alive():
+        thread.join(0.2)
+    result, error = done[0]
+    if error is not None:
+        raise error
+    return cast(T, result)
+
+
+def per_player(values: Any, form: str = ",") -> str:
+    return " + ".join(f"{value:{form}}" for value in values)
+
+
+def sequence_form(game: Game, memory: float | None, streamed: bool = False, reduced: bool = False) -> SequenceForm:
+    from unseen.exact.sequence_form import SequenceForm
+
+    with ProgressBar(f"walking {game.name}", "histories") as bar:
+        return SequenceForm(game, streamed=streamed, reduced=reduced, progress=bar, memory=in_bytes(memory))
+
+
+def in_bytes(gigabytes: float | None) -> int | None:
+    return None if gigabytes is None else int(min(gigabytes, 1e9) * 1e9)
+
+
+def read_strategy(name: str, game: Game) -> Strategy:
+    from unseen.strategy import Strategy
+
+    if name == "uniform":
+        return Strategy.uniform(game)
+    if not Path(name).exists():
+        raise UnseenError(f"strategy {name!r}: there is no such file, and it is not 'uniform'.")
+    return Strategy.load(name, game)
+
+
+def show_version(wanted: bool) -> None:
+    if wanted:
+        print(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")] = False,
+) -> None:
+    """Games of imperfect information: check, measure and solve them exactly."""
+
+
+def console_status(text: str) -> Any:
+    """A spinner on standard error while something runs."""
+    return Console(stderr=True).status(f"{text}...")

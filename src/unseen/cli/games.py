@@ -1,0 +1,122 @@
+"""Commands about games: list, size, faults, a random game, speed."""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from unseen import loading
+from unseen.cli.common import AsJson, Debug, GameName, Memory, Seed, command, console_status, facts, in_bytes, per_player, show
+from unseen.progress import ProgressBar
+
+
+@command
+def games(as_json: AsJson = False, debug: Debug = False) -> None:
+    """List the games that come with the library."""
+    classes = {name: loading.registered(name) for name in loading.names()}
+    rows: list[dict[str, Any]] = [
+        {
+            "name": name,
+            "parameters": {n: p.default for n, p in cls.parameters.items()},
+            "summary": (cls.__doc__ or "").strip().splitlines()[0],
+        }
+        for name, cls in classes.items()
+    ]
+    table = Table("game", "parameters", "what it is")
+    for row in rows:
+        table.add_row(row["name"], ", ".join(f"{k}={v}" for k, v in row["parameters"].items()), row["summary"])
+    show(as_json, {"games": rows}, lambda: table)
+
+
+@command
+def info(game: GameName, memory: Memory = None, as_json: AsJson = False, debug: Debug = False) -> None:
+    """Count the histories and information sets of a game."""
+    from unseen.enumeration import enumerate_game
+    from unseen.exact.treeplex import treeplex
+
+    loaded = loading.load(game)
+    with ProgressBar(f"walking {loaded.name}", "histories") as bar:
+        found = enumerate_game(loaded, progress=bar, memory=in_bytes(memory))
+    result = {
+        "game": loaded.spec,
+        "histories": found.histories,
+        "terminals": found.terminals,
+        "infosets": list(found.infosets),
+        "max_length": found.longest,
+        "m_values": [treeplex(found, player).m_value() for player in (0, 1)],
+        "bytes": found.nbytes,
+        "peak_bytes": found.peak,
+    }
+    rows = {
+        "histories (with the start and the ends)": found.histories,
+        "terminal histories": found.terminals,
+        "information sets": f"{sum(found.infosets):,} = {per_player(found.infosets)}",
+        "longest history": found.longest,
+        "M-values": per_player(result["m_values"], ",.1f"),
+        "memory for this": f"{found.nbytes / 1e6:,.1f} MB, on the way at most {found.peak / 1e6:,.1f} MB",
+    }
+    show(as_json, result, lambda: facts(loaded.spec, rows))
+
+
+@command
+def check(
+    game: GameName,
+    histories: Annotated[int, typer.Option(min=1, help="Check up to this many histories in order of length.")] = 10_000,
+    playouts: Annotated[int, typer.Option(min=0, help="Then play this many random games.")] = 200,
+    seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Check that a game keeps the protocol; exit with code 1 if not."""
+    from unseen.testing import find_faults
+
+    loaded = loading.load(game)
+    with ProgressBar(f"checking {loaded.name}", "histories") as bar:
+        report = find_faults(loaded, histories, playouts, seed, bar)
+    faults = [{"check": f.check, "message": str(f), "history": list(f.history), "details": f.details} for f in report.faults]
+    result = {
+        "game": loaded.spec, "ok": report.ok, "histories": report.histories, "exhaustive": report.exhaustive,
+        "playouts": report.playouts, "max_length": report.longest, "faults": faults,
+    }  # fmt: skip
+    if as_json:
+        print(json.dumps(result))
+    else:
+        extent = "all of them" if report.exhaustive and report.ok else "not all"
+        extent += f"; {report.playouts} random games included" if report.playouts else ""
+        print(f"{loaded.spec}: histories checked: {report.histories:,} ({extent}), the longest of {report.longest} moves.")
+        for fault in report.faults:
+            print(f"- {fault}" + f"\n{fault.details}" * bool(fault.details))
+        print("No faults found." if report.ok else f"Faults found: {len(faults)}.")
+    if not report.ok:
+        raise typer.Exit(1)
+
+
+@command
+def playthrough(game: GameName, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False) -> None:
+    """Log one random game, move by move, with all that each player sees."""
+    from unseen import playthrough as logs
+
+    log = logs.playthrough(loading.load(game), seed)
+    print(json.dumps(log) if as_json else logs.as_text(log))
+
+
+@command
+def bench(
+    game: Annotated[str, typer.Argument(metavar="GAME", help="The game to measure.")] = "liars_dice",
+    seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Measure the speed of a game here, beside OpenSpiel if it is installed."""
+    from unseen.bench import as_table
+    from unseen.bench import bench as measure
+
+    loaded = loading.load(game)
+    with console_status(f"measuring {loaded.name}"):
+        measured = measure(loaded, seed)
+    result = {
+        "game": loaded.spec,
+        "measurements": [
+            {"what": m.what, "unit": m.unit, "unseen": m.ours, "open_spiel": m.theirs, "ratio": m.ratio} for m in measured
+        ],
+    }
+    show(as_json, result, lambda: as_table(loaded.spec, measured))
