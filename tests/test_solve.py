@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import random
 import re
@@ -10,13 +9,13 @@ import signal
 import subprocess
 import sys
 import time
-import types
 from collections import defaultdict
 from math import inf
 
 import numpy as np
 import pyspiel
 import pytest
+from enumerating import CopiedStates, Script, exact_regrets, plans_by_cell, scripted
 from helpers import run_cli, spiel_infosets
 
 import unseen
@@ -205,35 +204,8 @@ def matched(table, w):
     return (positive / positive.sum() if positive.sum() > 0 else np.full(n, 1 / n)).tolist()
 
 
-class Script:
-    """Stands in for the random choices of a kernel, so that every execution can be run, with its probability."""
-
-    def __init__(self):
-        self.taken: list[tuple[int, int]] = []  # (place, number of places) of each choice
-        self.at = 0
-        self.likelihood = 1.0
-
-    def choose(self, chances):
-        places = [k for k, p in enumerate(chances) if p > 0.0]
-        if self.at == len(self.taken):
-            self.taken.append((0, len(places)))
-        place = places[self.taken[self.at][0]]
-        self.at += 1
-        self.likelihood *= chances[place]
-        return place
-
-    def next(self):
-        """Make ready for the next execution; False if there is none."""
-        while self.taken and self.taken[-1][0] + 1 == self.taken[-1][1]:
-            self.taken.pop()
-        if not self.taken:
-            return False
-        place, places = self.taken.pop()
-        self.taken.append((place + 1, places))
-        self.at, self.likelihood = 0, 1.0
-        return True
-
-    # The pieces of the kernels that choose
+class SamplerScript(Script):
+    """Makes the choices of the offline samplers."""
 
     def draw(self, table, w, total, rng):
         return self.choose(matched(table, w))
@@ -242,27 +214,11 @@ class Script:
         behaviour = matched(table, w)
         return self.choose([epsilon / len(behaviour) + (1.0 - epsilon) * p for p in behaviour])
 
-    def sample_chance(self, game, s, out, n, rng):
-        return self.choose([game.chance(s, out[k], n) for k in range(n)])
-
-
-def scripted(function, script):
-    """A kernel as plain Python with its random choices made by a script."""
-    source = inspect.unwrap(getattr(function, "py_func", function))
-    scope = dict(source.__globals__)
-    for name in source.__code__.co_names:
-        value = scope.get(name)
-        if hasattr(script, name):
-            scope[name] = getattr(script, name)
-        elif hasattr(value, "py_func") or hasattr(value, "dispatcher"):
-            scope[name] = scripted(value, script)
-    return types.FunctionType(source.__code__, scope, source.__name__)
-
 
 def expected_updates(solver, player):
     """What one simulation or traversal for `player` adds to regrets and averages, over all executions, by (set, action)."""
     content = columns(solver.table)
-    script, total, weight = Script(), np.zeros((2, len(content.action))), 0.0
+    script, total, weight = SamplerScript(), np.zeros((2, len(content.action))), 0.0
     is_outcome = isinstance(solver, OutcomeSampling)
     run = scripted(outcome.run if is_outcome else traversal.run, script)
     while True:
@@ -283,13 +239,6 @@ def expected_updates(solver, player):
             return total
 
 
-class CopiedStates(list):
-    """Plain states in a list, copied on assignment as records are."""
-
-    def __setitem__(self, at, state):
-        super().__setitem__(at, state.copy())
-
-
 def prepared(name, spec, seed):
     """A sampler that has met every information set, with random regrets there."""
     form = SequenceForm(spec)
@@ -303,30 +252,6 @@ def prepared(name, spec, seed):
     solver.table.real[content.average] = 0.0
     solver.table.whole[content.block + 2] = 0  # no traversal has come by
     return form, solver
-
-
-def exact_regrets(form, strategy, player):
-    """Counterfactual regrets by (key, action), from the sequence form."""
-    behaviours = form.behaviours(strategy)[:2]
-    tree, other = form.players[player], form.players[1 - player]
-    value = form.payoffs.against(player, other.plan(behaviours[1 - player]))
-    found = {}
-    for j in range(tree.infosets - 1, -1, -1):
-        cells = range(tree.first[j], tree.first[j] + tree.count[j])
-        expected = sum(behaviours[player][q] * value[q] for q in cells)
-        found |= {(int(tree.keys[j]), int(tree.actions[q])): value[q] - expected for q in cells}
-        value[tree.parent[j]] += expected
-    return found
-
-
-def plans_by_cell(form, strategy, player):
-    tree = form.players[player]
-    plan = tree.plan(form.behaviours(strategy)[player])
-    return {
-        (int(tree.keys[j]), int(tree.actions[q])): plan[q]
-        for j in range(tree.infosets)
-        for q in range(tree.first[j], tree.first[j] + tree.count[j])
-    }
 
 
 @pytest.mark.parametrize("spec", ["kuhn_poker", "ii_goofspiel(cards=2)", "goofspiel(cards=2)", "liars_dice(faces=2)"])

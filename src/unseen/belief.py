@@ -88,6 +88,12 @@ class Belief:
         """The exact number of histories."""
         return int(self._completions[0]) if len(self.trellis.ends) else 0
 
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """For each node of the trellis the number of histories that go on from there, up to a common factor."""
+        excess = max(0, self.count.bit_length() - 1000)  # beyond what a float can hold
+        return (self._completions >> excess if excess else self._completions).astype(np.float64)
+
     def histories(self) -> Iterator[tuple[int, ...]]:
         """Every history, in lexicographic order."""
         trellis = self.trellis
@@ -102,9 +108,7 @@ class Belief:
     def sample_histories(self, n: int, seed: int = 0) -> list[tuple[int, ...]]:
         """`n` histories drawn uniformly, with replacement."""
         trellis = self._some()
-        path, rng = np.zeros(self.game.max_length + 1, np.int64), random_state(seed)
-        excess = max(0, self.count.bit_length() - 1000)  # beyond what a float can hold
-        weights = (self._completions >> excess if excess else self._completions).astype(np.float64)
+        path, rng, weights = np.zeros(self.game.max_length + 1, np.int64), random_state(seed), self.weights
         drawn = []
         for _ in range(n):
             length = draw_history(trellis, weights, path, rng)

@@ -98,7 +98,7 @@ def sample_chance(game, s, out, n, rng):
 
 @kernel
 def play_randomly(game, states, out, tell, n_games, max_length, rng, totals):
-    """`n_games` playouts with uniformly random players; adds up player 0's payoff, its square, lengths, the longest.
+    """`n_games` playouts with uniformly random players; adds up player 0's payoff, its square, lengths; the longest, the largest payoff.
 
     Returns False if a game broke the protocol: it went on past `max_length`, or did not offer a proper number of actions.
     """
@@ -116,6 +116,7 @@ def play_randomly(game, states, out, tell, n_games, max_length, rng, totals):
             length += 1
             p = game.player(s)
         u = game.utility(s, 0)
+        totals[4] = max(totals[4], abs(u))
         totals[0] += u
         totals[1] += u * u
         totals[2] += length
@@ -137,6 +138,8 @@ class Playouts:
     standard_error: float
     mean_length: float
     longest: int
+    largest: float
+    """The largest payoff, of either player."""
 
 
 def playouts(game: Game, games: int, seed: int = 0) -> Playouts:
@@ -144,13 +147,18 @@ def playouts(game: Game, games: int, seed: int = 0) -> Playouts:
     from unseen.position import try_out  # positions need this module's keys
 
     try_out(game)
-    totals, rng, states, arrays = np.zeros(4), random_state(seed), game.new_states(1), scratch(game)
+    totals, rng, states, arrays = np.zeros(5), random_state(seed), game.new_states(1), scratch(game)
     for done in range(0, games, GAMES_PER_CALL):  # so that Ctrl-C is noticed in between
         if not play_randomly(game, states, *arrays, min(GAMES_PER_CALL, games - done), game.max_length, rng, totals):
             raise GameFault(f"{game.spec}: a random game broke the protocol; `unseen check` says where.")
     mean = totals[0] / games
     variance = max(totals[1] / games - mean * mean, 0.0)
-    return Playouts(games, mean, sqrt(variance / max(games - 1, 1)), totals[2] / games, int(totals[3]))
+    return Playouts(games, mean, sqrt(variance / max(games - 1, 1)), totals[2] / games, int(totals[3]), float(totals[4]))
+
+
+def largest_payoff(game: Game) -> float:
+    """The largest payoff of either player in a thousand random games; at least a little."""
+    return max(playouts(game, 1000).largest, 1e-9)
 
 
 def scratch(game: Game) -> tuple[NDArray[Any], NDArray[Any]]:

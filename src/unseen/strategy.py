@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -109,8 +109,11 @@ class Strategy:
     def __getitem__(self, position: Position) -> dict[int, float]:
         """The probability of each legal action at a position of a player."""
         self.check_game(position.game)
-        actions = position.actions
-        at = int(self.find(np.array([position.infoset], np.uint64))[0])
+        return self.at(position.infoset, position.actions)
+
+    def at(self, key: int, actions: Sequence[int]) -> dict[int, float]:
+        """The same at the information set with this key, at which these are the legal actions."""
+        at = int(self.find(np.array([key], np.uint64))[0])
         if at < 0:
             return {action: 1.0 / len(actions) for action in actions}
         cells = slice(self.first[at], self.first[at] + self.count[at])

@@ -1,0 +1,1 @@
+"""Agents, the referee, matches, and the honest measure of a searching player."""

@@ -1,0 +1,161 @@
+"""Agents: players that are told what they may know, and nothing else.
+
+A match begins with `begin`: the game, a seat, a seed and perhaps a budget. Then come percepts, as the game goes on; and at each of
+its turns an agent is asked for a distribution over the legal actions and an action drawn from it. It never holds a state of the match.
+"""
+
+from __future__ import annotations
+
+import copy
+import random
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UnseenError
+from unseen.exact.treeplex import Treeplex
+from unseen.game import Game
+from unseen.position import Percept, history_key
+from unseen.search.searcher import Searcher
+from unseen.strategy import Strategy
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What an agent may spend on a move: simulations or seconds; 0 is no word about it."""
+
+    simulations: int = 0
+    seconds: float = 0.0
+
+    def __bool__(self) -> bool:
+        return self.simulations > 0 or self.seconds > 0.0
+
+
+DEFAULT_BUDGET = Budget(simulations=100_000)
+
+
+class Choice(NamedTuple):
+    """What an agent does at its turn: the action drawn, and the probability of each legal action."""
+
+    action: int
+    probabilities: Mapping[int, float]
+
+
+class Agent(ABC):
+    """A player. Subclasses write `choose`; what was seen is in `seen`, the seat in `seat`."""
+
+    name = "agent"
+    game: Game
+    seat: int
+    seen: list[Percept]
+
+    def begin(self, game: Game, seat: int, seed: int, budget: Budget | None = None) -> None:
+        """A new match."""
+        self.game, self.seat, self.seen = game, seat, []
+        self.rng = random.Random(seed)
+
+    def observe(self, percept: Percept) -> None:
+        """The agent is told something: 1 + its own action if it moved, the public token, its private token."""
+        self.seen.append(percept)
+
+    @abstractmethod
+    def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
+        """The probability of each of the legal actions, now that it is this agent's turn."""
+
+    def act(self, actions: Sequence[int]) -> Choice:
+        """Choose, and draw from that."""
+        chances = self.choose(actions)
+        return Choice(self.rng.choices(list(chances), list(chances.values()))[0], chances)
+
+    def fork(self, seed: int) -> Agent:
+        """An agent of its own that has seen the same and remembers the same, with other random numbers from here on."""
+        other = copy.copy(self)
+        other.seen, other.rng = list(self.seen), random.Random(seed)
+        return other
+
+    def gathered(self, tree: Treeplex) -> NDArray[np.float64]:
+        """What a search has added up so far at each sequence of its player, shape (q,)."""
+        raise UnseenError(f"{self.name} does not search, so there is nothing to aggregate; measure it by stitching.")
+
+    @property
+    def simulations(self) -> int:
+        """How many simulations it has made since `begin`."""
+        return 0
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name}>"
+
+
+class RandomAgent(Agent):
+    """Chooses evenly."""
+
+    name = "random"
+
+    def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
+        return dict.fromkeys(actions, 1.0 / len(actions))
+
+
+class StrategyAgent(Agent):
+    """Plays a strategy: one from a file, or what a solver found."""
+
+    def __init__(self, strategy: Strategy, name: str = "strategy") -> None:
+        self.strategy, self.name = strategy, name
+
+    def begin(self, game: Game, seat: int, seed: int, budget: Budget | None = None) -> None:
+        self.strategy.check_game(game)
+        super().begin(game, seat, seed, budget)
+
+    def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
+        return self.strategy.at(history_key(self.seat, self.seen), actions)
+
+
+class SearchAgent(Agent):
+    """Searches anew at each of its turns. `pattern` is the search as it is at the beginning of a match."""
+
+    def __init__(self, pattern: Searcher, budget: Budget, name: str = "search", keep: bool = True, greedy: bool = False) -> None:
+        self.pattern, self.own_budget, self.name = pattern, budget, name
+        self.keep = keep
+        """Whether the tree is kept from one move to the next."""
+        self.greedy = greedy
+        """Whether it plays its favourite action instead of drawing from the distribution that the search found."""
+
+    def begin(self, game: Game, seat: int, seed: int, budget: Budget | None = None) -> None:
+        if game != self.pattern.game:
+            raise UnseenError(f"{self.name} was made for {self.pattern.game.spec}, not for {game.spec}.")
+        super().begin(game, seat, seed, budget)
+        self.budget = self.own_budget or budget or DEFAULT_BUDGET
+        self.searcher = self.pattern.fork(seed)
+        self.searcher.prepare()
+
+    def observe(self, percept: Percept) -> None:
+        super().observe(percept)
+        if percept.own and not self.keep:
+            self.searcher.drop()
+
+    def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
+        self.searcher.aim(self.seat, self.seen)
+        if self.budget.simulations:
+            self.searcher.run(self.budget.simulations)
+        else:
+            self.searcher.run_for(self.budget.seconds)
+        found = self.searcher.behaviour(self.seat, self.seen, len(actions))
+        if self.greedy:
+            found = (found == found.max()) / (found == found.max()).sum()
+        return dict(zip(actions, found.tolist(), strict=True))
+
+    def fork(self, seed: int) -> Agent:
+        other = super().fork(seed)
+        assert isinstance(other, SearchAgent)
+        other.searcher = self.searcher.fork(seed)
+        return other
+
+    def gathered(self, tree: Treeplex) -> NDArray[np.float64]:
+        return self.searcher.sums(tree.keys, tree.first, tree.sequences)
+
+    @property
+    def simulations(self) -> int:
+        return self.searcher.made

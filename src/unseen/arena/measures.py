@@ -1,0 +1,296 @@
+"""How exploitable a searching player is: its strategy, put together from many searches, and the exact best responses to it.
+
+Two methods, both of M. Lanctot, V. Lisý and M. Bowling, "Search in imperfect information games using online Monte Carlo
+counterfactual regret minimization" (2014):
+
+- *Full stitching*: search at every information set, parents first. Each search goes on from the memory that the search at its
+  player's previous set left, and only the distribution at the set itself is kept.
+- *Aggregation over matches*: along each of many games, search at every set the player comes to, and add up what the searches
+  gathered: at the first set all of it, at later ones what concerns the sets that can still be reached.
+
+Both need the game enumerated. Every search has a seed of its own, so the result does not depend on the number of workers.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.arena.agents import Agent, Budget
+from unseen.arena.names import make_agent
+from unseen.arena.referee import seeds
+from unseen.arena.work import run_all
+from unseen.enumeration import Enumeration, enumerate_game
+from unseen.errors import UnseenError
+from unseen.exact.sequence_form import Exploitability, SequenceForm
+from unseen.exact.treeplex import Treeplex, treeplex
+from unseen.game import Game
+from unseen.loading import load
+from unseen.position import Percept, Position, random_walk
+from unseen.solving import checkpoint
+from unseen.strategy import Strategy
+
+METHODS = ("stitching", "aggregate")
+SAVE_SECONDS = 20.0
+HEAD_DEPTH = 1
+"""Stitching is cut into tasks at the sets before which their player has made so many choices."""
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The strategy of a searching player and its exact evaluation."""
+
+    strategy: Strategy
+    evaluation: Exploitability
+    searches: int
+    simulations: int
+    """All simulations of all searches."""
+    seconds: float
+    """Of searching, added up over workers."""
+    is_complete: bool = True
+
+    @property
+    def per_search(self) -> float:
+        return self.simulations / self.searches if self.searches else 0.0
+
+    @property
+    def rate(self) -> float:
+        """Simulations a second, on one core."""
+        return self.simulations / self.seconds if self.seconds else 0.0
+
+
+Watcher = Callable[[int, int, int], None]
+"""Called with tasks done, tasks in all, and simulations made."""
+
+
+def measure(
+    game: Game | str, agent: str | Agent, method: str = "stitching", *, matches: int = 100, seed: int = 0, workers: int = 1,
+    budget: Budget | None = None, save: Path | None = None, resume: bool = False, watch: Watcher | None = None,
+    form: SequenceForm | None = None,
+) -> Measured:  # fmt: skip
+    """The exploitability of an agent that searches, by one of the `METHODS`; of any agent at all by stitching.
+
+    With `save`, what has been found is kept in that file, and `resume` goes on from there. Ctrl-C ends the work and evaluates what
+    there is.
+    """
+    game = load(game)
+    if method not in METHODS:
+        raise UnseenError(f"method is {method!r}, but must be one of {', '.join(METHODS)}.")
+    if matches < 1:
+        raise UnseenError(f"matches is {matches}, but must be at least 1.")
+    name = agent if isinstance(agent, str) else agent.name
+    if isinstance(agent, str):
+        make_agent(agent, game)
+    job = (Stitching if method == "stitching" else Aggregation)(game, agent, seed, budget)
+    tasks = job.tasks() if isinstance(job, Stitching) else list(range(matches))
+    about = {"method": method, "agent": name, "seed": seed, "budget": repr(budget), "tasks": len(tasks)}
+    found = _Found(job.trees, len(tasks))
+    if resume and save is not None and save.exists():
+        found.restore(*checkpoint.read(save, game, about))
+    todo = [k for k in range(len(tasks)) if not found.done[k]]
+    saved = time.monotonic()
+    is_complete = True
+    try:
+        for k, result in zip(todo, run_all(type(job), (game, agent, seed, budget), [tasks[k] for k in todo], workers), strict=True):
+            found.add(k, result)
+            if watch is not None:
+                watch(int(found.done.sum()), len(tasks), int(found.counts[1]))
+            if save is not None and time.monotonic() - saved > SAVE_SECONDS:
+                checkpoint.write(save, game, about, found.arrays())
+                saved = time.monotonic()
+    except KeyboardInterrupt:
+        is_complete = False
+    if save is not None:
+        checkpoint.write(save, game, about, found.arrays())
+    form = form or SequenceForm(game)
+    strategy = form.strategy(*(tree.behaviour(sums) for tree, sums in zip(job.trees, found.sums, strict=True)))
+    return Measured(
+        strategy, form.evaluate(strategy), int(found.counts[0]), int(found.counts[1]), float(found.seconds[0]), is_complete
+    )
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a task found: for some sequences of each player an amount, and how many searches and simulations that took."""
+
+    places: tuple[NDArray[np.int64], NDArray[np.int64]]
+    amounts: tuple[Floats, Floats]
+    searches: int
+    simulations: int
+    seconds: float
+
+
+class _Found:
+    """What all tasks have found so far."""
+
+    def __init__(self, trees: Sequence[Treeplex], tasks: int) -> None:
+        self.sums = [np.zeros(tree.sequences) for tree in trees]
+        self.done = np.zeros(tasks, np.int8)
+        self.counts = np.zeros(2, np.int64)  # searches and simulations
+        self.seconds = np.zeros(1)
+
+    def add(self, task: int, result: Result) -> None:
+        for sums, places, amounts in zip(self.sums, result.places, result.amounts, strict=True):
+            sums[places] += amounts
+        self.done[task] = 1
+        self.counts += (result.searches, result.simulations)
+        self.seconds += result.seconds
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        return {"first": self.sums[0], "second": self.sums[1], "done": self.done, "counts": self.counts, "seconds": self.seconds}
+
+    def restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+        self.sums = [arrays["first"].copy(), arrays["second"].copy()]
+        self.done, self.counts, self.seconds = (arrays[name].copy() for name in ("done", "counts", "seconds"))
+
+
+class _Measure:
+    """What both methods need: the game's information sets, and the agent."""
+
+    def __init__(self, game: Game, agent: str | Agent, seed: int, budget: Budget | None) -> None:
+        self.game, self.seed, self.budget = game, seed, budget
+        self.agent = make_agent(agent, game) if isinstance(agent, str) else agent
+        self.found = enumerate_game(game)
+        self.trees = treeplex(self.found, 0), treeplex(self.found, 1)
+
+
+class Stitching(_Measure):
+    """Full stitching; a task is a set of one player (by number) and, beyond the first choices, all that come after it."""
+
+    def __init__(self, game: Game, agent: str | Agent, seed: int, budget: Budget | None) -> None:
+        super().__init__(game, agent, seed, budget)
+        self.seen = [percepts(self.found, player) for player in (0, 1)]
+        self.after = [_followers(tree) for tree in self.trees]
+
+    def tasks(self) -> list[tuple[int, int]]:
+        """Both players' sets up to `HEAD_DEPTH`."""
+        return [(p, int(j)) for p in (0, 1) for j in np.flatnonzero(self.trees[p].depths() <= HEAD_DEPTH)]
+
+    def __call__(self, task: tuple[int, int]) -> Result:
+        player, top = task
+        tree = self.trees[player]
+        before = tree.infoset_before
+        path = [top]
+        while before[path[-1]] >= 0:
+            path.append(int(before[path[-1]]))
+        agent = self.agent
+        agent.begin(self.game, player, seeds(self.seed, player)[1], self.budget)
+        for j in path[:0:-1]:  # the searches on the way are made again, with the same seeds
+            agent, _ = self.search(agent, player, j)
+        places, amounts, searches, simulations = [], [], 0, 0
+        began = time.perf_counter()
+        stack = [(top, agent)]
+        while stack:
+            j, agent = stack.pop()
+            earlier = agent.simulations
+            agent, behaviour = self.search(agent, player, j)
+            searches += 1
+            simulations += agent.simulations - earlier
+            places.append(np.arange(tree.first[j], tree.first[j] + tree.count[j]))
+            amounts.append(behaviour)
+            if len(path) > HEAD_DEPTH:
+                stack += [(k, agent) for k in reversed(self.after[player][j])]
+        spent = time.perf_counter() - began
+        return _for_player(player, np.concatenate(places), np.concatenate(amounts), searches, simulations, spent)
+
+    def search(self, agent: Agent, player: int, j: int) -> tuple[Agent, Floats]:
+        """The agent as it is after a search at set `j`, coming from the set before; and its distribution there."""
+        tree = self.trees[player]
+        agent = agent.fork(seeds(self.seed, player, int(tree.keys[j]))[1])
+        for percept in self.seen[player][j][len(agent.seen) :]:
+            agent.observe(percept)
+        actions = tree.actions[tree.first[j] : tree.first[j] + tree.count[j]].tolist()
+        chances = agent.choose(actions)
+        return agent, np.array([chances.get(a, 0.0) for a in actions])
+
+
+class Aggregation(_Measure):
+    """Aggregation over matches; a task is the number of a match, which is a game of random moves."""
+
+    def __call__(self, task: int) -> Result:
+        chance_seed, *agent_seeds = seeds(self.seed, task)
+        *_, position = random_walk(self.game, random.Random(chance_seed))
+        all_places, all_amounts, searches, simulations, spent = [], [], 0, 0, 0.0
+        for player, tree in enumerate(self.trees):
+            number = {int(key): j for j, key in enumerate(tree.keys)}
+            sums = np.zeros(tree.sequences)
+            self.agent.begin(self.game, player, agent_seeds[player], self.budget)
+            is_first = True
+            for on_the_way in _turns(self.game, position.history, player):
+                for percept in on_the_way.seen(player)[len(self.agent.seen) :]:
+                    self.agent.observe(percept)
+                earlier = self.agent.gathered(tree)
+                began = time.perf_counter()
+                self.agent.choose(on_the_way.actions)
+                spent += time.perf_counter() - began
+                gained = self.agent.gathered(tree) - earlier
+                if not is_first:
+                    gained[~below(tree, number[on_the_way.infoset])] = 0.0
+                sums += gained
+                is_first = False
+                searches += 1
+            simulations += self.agent.simulations
+            places = np.flatnonzero(sums)
+            all_places.append(places)
+            all_amounts.append(sums[places])
+        return Result((all_places[0], all_places[1]), (all_amounts[0], all_amounts[1]), searches, simulations, spent)
+
+
+def percepts(found: Enumeration, player: int) -> list[list[Percept]]:
+    """What the player has seen at each of its information sets."""
+    recall, sets = found.recall, found.sets
+    steps = list(zip(*(array.tolist() for array in (recall.parent, recall.own, recall.public, recall.private)), strict=True))
+    seen = []
+    for node in sets.node[sets.player == player].tolist():
+        way = []
+        while steps[node][0] >= 0:
+            way.append(Percept(*steps[node][1:]))
+            node = steps[node][0]
+        seen.append(way[::-1])
+    return seen
+
+
+def below(tree: Treeplex, j: int) -> NDArray[np.bool_]:
+    """Which sequences are chosen at set `j` or after it, shape (q,)."""
+    inside = np.zeros(tree.infosets, np.bool_)
+    inside[j] = True
+    before = tree.infoset_before
+    for k in range(j + 1, tree.infosets):  # parents come first
+        inside[k] = before[k] >= 0 and inside[before[k]]
+    return np.concatenate([[False], np.repeat(inside, tree.count)])
+
+
+def _followers(tree: Treeplex) -> list[list[int]]:
+    """The sets that come next after each set."""
+    after: list[list[int]] = [[] for _ in range(tree.infosets)]
+    for j, before in enumerate(tree.infoset_before.tolist()):
+        if before >= 0:
+            after[before].append(j)
+    return after
+
+
+def _turns(game: Game, history: Sequence[int], player: int) -> list[Position]:
+    """The positions on the way along `history` at which `player` is to move."""
+    position, turns = Position(game), []
+    for action in history:
+        if position.player == player:
+            turns.append(position.copy())
+        position.apply(action)
+    return turns
+
+
+def _for_player(
+    player: int, places: NDArray[np.int64], amounts: Floats, searches: int, simulations: int, seconds: float
+) -> Result:  # fmt: skip
+    nowhere, nothing = np.zeros(0, np.int64), np.zeros(0)
+    if player == 0:
+        return Result((places, nowhere), (amounts, nothing), searches, simulations, seconds)
+    return Result((nowhere, places), (nothing, amounts), searches, simulations, seconds)

@@ -1,0 +1,122 @@
+"""Leading simulations to where the match is: which moves keep a simulation on the *target*, i.e. on the way to a history that fits.
+
+The target of information set targeting is what the searching player has seen; that of public subgame targeting, what everybody has
+(M. Lanctot, V. Lisý and M. Bowling, "Search in imperfect information games using online Monte Carlo counterfactual regret
+minimization", 2014). The trellis of the belief engine knows which moves stay on it. If there is no trellis because it would be too
+large, percepts are compared as they come, and a simulation that finds no move on target goes on without one; how likely each
+simulation was is known in either case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.belief import ANYONE, DEFAULT_CAP, Belief, is_end, match
+from unseen.compiling import kernel, piece
+from unseen.engine import own_part, private_part, random, scratch, step
+from unseen.errors import UnseenError
+from unseen.game import PUBLIC, Game
+from unseen.position import Percept
+
+FREE = -1
+"""In place of a node: the target has been reached, or there is none; every move will do."""
+LOST = -2
+"""In place of a node: the target cannot be reached any more."""
+NO_PERCEPTS = np.zeros((0, 3), np.int64)
+
+
+class Aim(NamedTuple):
+    """A target for the search loop: `n` nodes of a trellis, `e` edges. Without a trellis a node is the number of percepts matched."""
+
+    first: NDArray[np.int64]  # (n + 1,) where the edges of each node begin
+    action: NDArray[np.int64]  # (e,)
+    place: NDArray[np.int64]  # (e,) the place of the action among the legal ones
+    child: NDArray[np.int64]  # (e,)
+    ends: NDArray[np.bool_]  # (n,) whether the target is reached there
+    ways: NDArray[np.float64]  # (n,) how many histories go on from here to the target, up to a common factor
+    percepts: NDArray[np.int64]  # (t, 3) what the viewer has seen
+    viewer: int
+    to_move: int
+    is_exact: bool
+    is_active: bool
+
+
+def no_aim() -> Aim:
+    """No target: simulations go where they like."""
+    none = np.zeros(0, np.int64)
+    return Aim(np.zeros(1, np.int64), none, none, none, np.zeros(0, np.bool_), np.zeros(0), NO_PERCEPTS, 0, ANYONE, True, False)
+
+
+def aim_at(game: Game, viewer: int, seen: Iterable[Percept], cap: int = DEFAULT_CAP) -> Aim:
+    """The histories that fit what a player has seen and at which it is to move; or, for PUBLIC, that fit what everybody has seen."""
+    to_move = None if viewer == PUBLIC else viewer
+    belief = Belief(game, viewer, seen, to_move, cap)
+    percepts = np.array(belief.seen, np.int64).reshape(-1, 3)
+    mover = ANYONE if to_move is None else to_move
+    if not belief.exact:
+        return no_aim()._replace(percepts=percepts, viewer=viewer, to_move=mover, is_exact=False, is_active=True)
+    if not belief.count:
+        raise UnseenError(f"{game.spec}: no history fits what player {viewer} has seen, so there is nothing to search.")
+    trellis = belief.trellis
+    place = np.zeros(len(trellis.action), np.int64)
+    find_places(game, trellis.states, trellis.first, trellis.action, scratch(game)[0], place)
+    return Aim(
+        trellis.first, trellis.action, place, trellis.child, trellis.ends, belief.weights, percepts, viewer, mover, True, True
+    )
+
+
+@kernel
+def find_places(game, states, first, action, out, place):
+    """The place of each edge's action among the legal ones of its node."""
+    for node in range(len(states)):
+        if first[node] == first[node + 1]:
+            continue
+        n = game.actions(states[node], out)
+        k = 0
+        for e in range(first[node], first[node + 1]):  # both are ascending
+            while k < n and out[k] != action[e]:
+                k += 1
+            place[e] = k
+
+
+@piece
+def arrived(game, s, node, aim):
+    """The node that a simulation is at, or FREE if the target is reached there."""
+    if aim.is_exact:
+        return FREE if aim.ends[node] else node
+    return FREE if is_end(game, s, node, len(aim.percepts), aim.to_move) else node
+
+
+@piece
+def look_ahead(game, states, p, node, aim, out, n, goes, tell):
+    """Where each of the `n` actions in `out` leads: `goes[k]` is a node, or LOST. Returns whether any stays on target."""
+    for k in range(n):
+        goes[k] = LOST
+    if aim.is_exact:
+        for e in range(aim.first[node], aim.first[node + 1]):
+            goes[aim.place[e]] = aim.child[e]
+        return True
+    is_any = False
+    for k in range(n):
+        states[1] = states[0]
+        step(game, states[1], out[k], tell)
+        t = match(aim.percepts, node, own_part(aim.viewer, p, out[k]), tell[PUBLIC], private_part(aim.viewer, tell))
+        if t >= 0:
+            goes[k] = t
+            is_any = True
+    return is_any
+
+
+@piece
+def edge_to_world(aim, node, rng):
+    """An edge of the trellis, drawn so that all histories of the target are equally likely."""
+    left = random(rng) * aim.ways[node]
+    e = aim.first[node]
+    while e < aim.first[node + 1] - 1 and left >= aim.ways[aim.child[e]]:
+        left -= aim.ways[aim.child[e]]
+        e += 1
+    return e
