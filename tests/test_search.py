@@ -9,10 +9,13 @@ import numpy as np
 import pytest
 from enumerating import CopiedStates, Script, exact_regrets, plans_by_cell, scripted
 from helpers import all_positions
+from scipy.stats import chisquare
 
 import unseen
 from unseen import PUBLIC, Position, SequenceForm, Strategy, load
+from unseen.compiling import as_python
 from unseen.search import loop
+from unseen.search.aim import edge_to_world
 from unseen.search.rules import PER_HISTORY, PER_INFOSET, Exp3, Outcome, RegretMatching, UpperConfidence
 from unseen.search.searcher import Searcher, table_bytes
 from unseen.solving.table import as_arrays, columns, from_arrays
@@ -161,3 +164,169 @@ def test_baselines_leave_updates_exact_on_average(spec, targeting, baseline):
     searcher = with_full_tree(spec, Outcome(delta=0.5, baseline=baseline, gamma=0.1), targeting)
     for position in targets(form.game, targeting)[:12]:
         assert_unbiased(searcher, form, position)
+
+
+# Where simulations go --------------------------------------------------------------------------------------------------------
+
+
+def test_worlds_of_ismcts_are_uniform():
+    """Every history of the information set is equally often the beginning of a simulation."""
+    game = load("ii_goofspiel(cards=5)")
+    position = Position(game, [0, 1, 1, 2])  # lost twice, with the lowest cards
+    searcher = Searcher(game, UpperConfidence(), "infoset", seed=4)
+    searcher.aim(0, position.seen(0))
+    draw, counts = as_python(edge_to_world), Counter()
+    for _ in range(4000):
+        path, node = [], 0
+        while not searcher.target.ends[node]:
+            edge = draw(searcher.target, node, searcher.rng)
+            path.append(int(searcher.target.action[edge]))
+            node = searcher.target.child[edge]
+        counts[tuple(path)] += 1
+    assert set(counts) == set(unseen.Belief.at(position).histories())
+    assert len(counts) > 3
+    assert chisquare(list(counts.values())).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(("targeting", "is_capped"), [("infoset", False), ("public", False), ("infoset", True)])
+def test_with_delta_one_every_simulation_is_on_target(targeting, is_capped):
+    """Then sets that cannot come before or after the target are never added to the tree."""
+    game = load("liars_dice(faces=3)")
+    position = Position(game, [0, 1, 2, 3])
+    searcher = Searcher(game, Outcome(delta=1.0), targeting, seed=1)
+    searcher.aim(0, position.seen(0))
+    searcher.target = searcher.target._replace(is_exact=not is_capped)
+    searcher.run(5000)
+    on_target = set()
+    for other in all_positions(game):
+        if other.player >= 0:
+            shorter, longer = sorted((other.seen(PUBLIC), position.seen(PUBLIC)), key=len)
+            is_near = longer[: len(shorter)] == shorter
+            is_mine = targeting == "public" or other.history[:1] == (0,)
+            if is_near and is_mine:
+                on_target.add(other.infoset)
+    assert set(columns(searcher.table).key.tolist()) <= on_target
+    assert position.infoset in columns(searcher.table).key.tolist()
+
+
+def test_the_trap_of_figure_1():
+    """From I, OOS finds the equilibrium (1/3, 2/3); ISMCTS, which searches from I alone, mixes evenly."""
+    game = load("coordination")
+    position = Position(game, [1, 0])  # chance went right; what the first player did is hidden
+    assert position.player == 1
+    left = {}
+    for name, rule, targeting in (
+        ("IST", Outcome(), "infoset"), ("PST", Outcome(), "public"),
+        ("VR", Outcome(gamma=0.0, baseline=PER_HISTORY, is_lazy=True, is_floored=True, power=1.0), "infoset"),
+        ("ISMCTS", UpperConfidence(), "infoset"),
+    ):  # fmt: skip
+        searcher = Searcher(game, rule, targeting, seed=2)
+        searcher.aim(1, position.seen(1))
+        searcher.run(2_000_000)
+        left[name] = searcher.behaviour(1, position.seen(1), 2)[0]
+    for name in ("IST", "PST", "VR"):
+        assert left[name] == pytest.approx(1 / 3, abs=0.03), left
+    assert left["ISMCTS"] == pytest.approx(1 / 2, abs=0.06)
+
+
+# The tree ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_simulation_adds_at_most_one_set():
+    searcher = Searcher(load("leduc_poker"), Outcome(), "none", seed=1)
+    for t in range(200):
+        before = int(searcher.table.size[0])
+        searcher.run(1)
+        assert searcher.table.size[0] - before <= 1
+        assert t > 0 or searcher.table.size[0] == 1
+
+
+def test_memory_is_bounded_and_play_goes_on():
+    game = load("ii_goofspiel(cards=8)")
+    position = Position(game, [3, 3, 2, 4])
+    for rule in (Outcome(), Outcome(baseline=PER_HISTORY), UpperConfidence()):
+        searcher = Searcher(game, rule, "infoset", seed=1, memory=1.0)
+        searcher.aim(0, position.seen(0))
+        searcher.run(60_000)
+        assert not searcher.may_grow
+        assert table_bytes(searcher.table) + table_bytes(searcher.worths) <= 1e6
+        sets = int(searcher.table.size[0])
+        searcher.run(20_000)
+        assert searcher.table.size[0] == sets
+        behaviour = searcher.behaviour(0, position.seen(0), 6)
+        assert behaviour.sum() == pytest.approx(1.0)
+        assert behaviour.max() > 0.2
+
+
+def test_a_search_repeats_and_a_fork_goes_its_own_way():
+    game = load("leduc_poker")
+    one, two = (Searcher(game, Outcome(), "none", seed=7) for _ in range(2))
+    one.run(3000)
+    for _ in range(30):
+        two.run(100)
+    assert as_arrays(one.table)["words"].tobytes()[:5000] == as_arrays(two.table)["words"].tobytes()[:5000]
+    fork = one.fork(8)
+    fork.run(1000)
+    two.run(1000)
+    one.run(1000)
+    assert np.array_equal(one.table.real[:500], two.table.real[:500], equal_nan=True)
+    assert not np.array_equal(one.table.real[:500], fork.table.real[:500], equal_nan=True)
+
+
+def test_lazy_averages_are_those_of_all_behaviours():
+    """Added up when simulations come by, or after each simulation: the same."""
+    game = load("kuhn_poker")
+    searcher = Searcher(game, Outcome(is_lazy=True, delta=0.5), "infoset", seed=3)
+    watched = Searcher(game, Outcome(is_lazy=True, delta=0.5), "infoset", seed=3)
+    position = Position(game, [1, 2])
+    for s in (searcher, watched):
+        s.aim(0, position.seen(0))
+    searcher.run(500)
+    for _ in range(500):
+        watched.run(1)
+        watched.catch_up()
+    searcher.catch_up()
+    content = columns(searcher.table)
+    assert searcher.table.real[content.average] == pytest.approx(watched.table.real[content.average], rel=1e-9)
+
+
+def test_the_running_ratio_is_that_of_exit_oos():
+    """The mean of s1 / s2 is the likelihood ratio of led and other simulations: about delta / P(target) once it has settled."""
+    game = load("liars_dice")
+    searcher = Searcher(game, Outcome(is_running=True, delta=1.0, epsilon=1.0, gamma=1.0), "infoset", seed=3)
+    position = Position(game, [4, 2])
+    searcher.aim(0, position.seen(0))
+    searcher.run(3000)
+    assert searcher.notes[2] == pytest.approx(6.0, rel=1e-6)  # the die of the first player is forced: 1 instead of 1/6
+
+
+@pytest.mark.parametrize("spec", ["kuhn_poker", "leduc_poker"])
+@pytest.mark.parametrize("options", [{}, {"baseline": PER_INFOSET}, {"baseline": PER_HISTORY, "is_lazy": True}])
+def test_search_from_the_start_converges(spec, options):
+    """With the root of the number of simulations: ten times as many, about a third of the exploitability."""
+    form = SequenceForm(spec)
+    searcher, found = Searcher(form.game, Outcome(gamma=0.0, **options), "none", seed=1), []
+    for more in (100_000, 900_000):
+        searcher.run(more)
+        behaviours = [t.behaviour(searcher.sums(t.keys, t.first, t.sequences)) for t in form.players]
+        found.append(form.evaluate(form.strategy(*behaviours)).exploitability)
+    assert found[1] < 0.5 * found[0]
+
+
+@pytest.mark.parametrize("rule", [UpperConfidence(0.3), RegretMatching(), Exp3()])
+def test_bandits_find_the_better_arm(rule):
+    """A player who sees that it holds the best card raises it: Kuhn's king calls a bet."""
+    game = load("kuhn_poker")
+    position = Position(game, [0, 2, 1])
+    searcher = Searcher(game, rule, "infoset", seed=1)
+    searcher.aim(1, position.seen(1))
+    searcher.run(20_000)
+    assert searcher.behaviour(1, position.seen(1), 2)[1] > 0.9
+
+
+def test_what_is_not_possible_is_refused():
+    game = load("kuhn_poker")
+    with pytest.raises(unseen.UnseenError, match="targeting is 'all', but must be one of none, infoset, public"):
+        Searcher(game, Outcome(), "all")
+    with pytest.raises(unseen.UnseenError, match="no history fits"):
+        Searcher(game, Outcome()).aim(0, [unseen.Percept(5, 5, 5)])

@@ -46,18 +46,22 @@ class Trellis(NamedTuple):
 
 
 class Belief:
-    """All histories that fit what `viewer` (0, 1 or PUBLIC) has seen; with `to_move`, only those at which that player moves."""
+    """All histories that fit what `viewer` (0, 1 or PUBLIC) has seen; with `to_move`, only those at which that player moves.
+
+    With `shortest`, those that go on, in silence, from a history that fits already are left out.
+    """
 
     def __init__(
-        self, game: Game, viewer: int, seen: Iterable[Percept], to_move: int | None = None, cap: int = DEFAULT_CAP
-    ) -> None:
+        self, game: Game, viewer: int, seen: Iterable[Percept], to_move: int | None = None, cap: int = DEFAULT_CAP,
+        shortest: bool = False,
+    ) -> None:  # fmt: skip
         if viewer not in (0, 1, PUBLIC):
             raise UnseenError(f"viewer is {viewer!r}, but must be 0, 1 or PUBLIC ({PUBLIC}).")
         if cap < 1:
             raise UnseenError(f"cap is {cap!r}, but must be at least 1.")
         self.game, self.viewer, self.to_move, self.cap = game, viewer, to_move, cap
         self.seen = tuple(Percept(*percept) for percept in seen)
-        built = _build(game, viewer, self.seen, to_move, cap)
+        built = _build(game, viewer, self.seen, to_move, cap, shortest)
         self.exact = built is not None
         """Whether there is a trellis, i.e. no layer was larger than the cap."""
         if built is not None:
@@ -196,7 +200,9 @@ class Belief:
 # Building ---------------------------------------------------------------------------------------------------------------
 
 
-def _build(game: Game, viewer: int, seen: tuple[Percept, ...], to_move: int | None, cap: int) -> Trellis | None:
+def _build(
+    game: Game, viewer: int, seen: tuple[Percept, ...], to_move: int | None, cap: int, shortest: bool
+) -> Trellis | None:  # fmt: skip
     """The trellis before the backward pass; None if a layer has more than `cap` nodes."""
     try_out(game)
     room = 256
@@ -214,7 +220,7 @@ def _build(game: Game, viewer: int, seen: tuple[Percept, ...], to_move: int | No
         depth += 1
         slots = np.full(1 << max(8, int(np.log2(4 * (high - low)))), -1, np.int64)
         while low < high:
-            low = extend(game, trellis, _bytes(trellis), low, high, viewer, percepts, mover, slots, *arrays, sizes)
+            low = extend(game, trellis, _bytes(trellis), low, high, viewer, percepts, mover, shortest, slots, *arrays, sizes)
             if low == BROKEN:
                 raise GameFault(f"{game.spec}: actions() returns a number of actions that it must not; `unseen check` says where.")
             layer = int(sizes[NODES]) - high
@@ -305,7 +311,7 @@ def match(percepts, t, own, public, private):
 
 
 @kernel
-def extend(game, trellis, raw, low, high, viewer, percepts, to_move, slots, out, tell, sizes):
+def extend(game, trellis, raw, low, high, viewer, percepts, to_move, shortest, slots, out, tell, sizes):
     """Add the children of nodes `low` to `high`. Returns the first node that was not done because room was short."""
     width = len(out)
     for node in range(low, high):
@@ -315,7 +321,8 @@ def extend(game, trellis, raw, low, high, viewer, percepts, to_move, slots, out,
         trellis.first[node] = edges
         s = trellis.states[node]
         p = game.player(s)
-        n = 0 if p == TERMINAL else game.actions(s, out)
+        is_last = p == TERMINAL or (shortest and trellis.ends[node])
+        n = 0 if is_last else game.actions(s, out)
         if n < 0 or n > width:
             return BROKEN
         for k in range(n):

@@ -98,7 +98,7 @@ def sample_chance(game, s, out, n, rng):
 
 @kernel
 def play_randomly(game, states, out, tell, n_games, max_length, rng, totals):
-    """`n_games` playouts with uniformly random players; adds up player 0's payoff, its square, lengths; the longest, the largest payoff.
+    """`n_games` playouts with uniformly random players; `totals` gets payoffs, squares, lengths, the longest, the largest.
 
     Returns False if a game broke the protocol: it went on past `max_length`, or did not offer a proper number of actions.
     """

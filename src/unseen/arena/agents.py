@@ -1,7 +1,8 @@
 """Agents: players that are told what they may know, and nothing else.
 
 A match begins with `begin`: the game, a seat, a seed and perhaps a budget. Then come percepts, as the game goes on; and at each of
-its turns an agent is asked for a distribution over the legal actions and an action drawn from it. It never holds a state of the match.
+its turns an agent is asked for a distribution over the legal actions and an action drawn from it. It never holds a state of the
+match.
 """
 
 from __future__ import annotations

@@ -130,7 +130,9 @@ def match(
     return result
 
 
-def replay(game: Game | str, first: str | Agent, second: str | Agent, k: int, seed: int = 0, budget: Budget | None = None) -> Played:
+def replay(
+    game: Game | str, first: str | Agent, second: str | Agent, k: int, seed: int = 0, budget: Budget | None = None
+) -> Played:
     """Game number `k` of the match with this seed, played again."""
     return _Table(load(game), (first, second), seed, budget, None)(k)
 

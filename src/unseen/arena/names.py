@@ -17,6 +17,7 @@ from unseen.loading import nearest, parse
 from unseen.search.rules import Bandit, Exp3, Outcome, RegretMatching, UpperConfidence
 from unseen.search.searcher import DEFAULT_MEMORY, TARGETINGS, Searcher
 from unseen.solving.job import solve
+from unseen.solving.minimisers import MINIMISERS
 from unseen.strategy import Strategy
 
 BASELINES = ("none", "infoset", "history")
@@ -25,7 +26,7 @@ Options = dict[str, Any]
 BUDGET = {
     "simulations": Parameter(0, 0, help="simulations for each move; 0: what the match gives, otherwise 100,000"),
     "seconds": Parameter(0.0, 0.0, help="seconds for each move, instead of simulations"),
-    "memory": Parameter(DEFAULT_MEMORY, 1.0, help="megabytes for the tree; when they are used up it stops growing and play goes on"),
+    "memory": Parameter(DEFAULT_MEMORY, 1.0, help="megabytes for the tree; when they are used up it stops growing"),
     "cap": Parameter(DEFAULT_CAP, 1, help="states in a layer of the belief, beyond which percepts are only compared as they come"),
 }  # fmt: skip
 OOS = {
@@ -109,18 +110,19 @@ AGENTS: dict[str, Kind] = {
         f"{LANCTOT}; M. Schmid et al., Variance reduction in Monte Carlo counterfactual regret minimization, 2019; T. Davis, "
         "M. Schmid and M. Bowling, Low-variance and zero-variance baselines for extensive-form games, 2020", make_oos,
         OOS | BUDGET | {name: OOS[name].with_default(value) for name, value in (
-            ("targeting", "public"), ("gamma", 0.0), ("baseline", "history"), ("averaging", "lazy"), ("floor", True), ("power", 1.0),
+            ("targeting", "public"), ("gamma", 0.0), ("baseline", "history"), ("averaging", "lazy"), ("floor", True),
+            ("power", 1.0),
         )},
     ),
     "ismcts": Kind(
-        "Information set Monte Carlo tree search with several observers: simulations begin at histories that fit what was seen, all "
-        "equally likely. Strong in many games, but it does not converge to an equilibrium.",
+        "Information set Monte Carlo tree search with several observers: simulations begin at histories that fit what was seen, "
+        "all equally likely. Strong in many games, but it does not converge to an equilibrium.",
         "P. Cowling, E. Powley and D. Whitehouse, Information set Monte Carlo tree search, 2012", make_ismcts, ISMCTS | BUDGET,
     ),
     "solved": Kind(
         "Solves the game first, and plays that strategy.", "", make_solved,
         {
-            "algorithm": Parameter("dcfr", choices=("cfr", "cfr+", "linear_cfr", "dcfr", "pcfr+", "damped_pcfr+"), help="which solver"),
+            "algorithm": Parameter("dcfr", choices=tuple(MINIMISERS), help="which solver"),
             "until": Parameter(0.001, 1e-9, help="the exploitability (sum) at which it stops"),
         },
     ),

@@ -1,7 +1,7 @@
 """The referee: holds the truth of a game, draws chance, tells each agent what it may know, and enforces the rules.
 
-An agent that raises, chooses an action that is not legal, gives a distribution that is none, or takes longer than it may is at fault:
-it loses the game at once, with the largest payoff that a thousand random games show (1 where games are won or lost).
+An agent that raises, chooses an action that is not legal, gives a distribution that is none, or takes longer than it may is at
+fault: it loses the game at once, with the largest payoff that a thousand random games show (1 where games are won or lost).
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _check(choice: Any, actions: Sequence[int]) -> Choice:
     """The choice, if it is one that the rules allow."""
     if not isinstance(choice, tuple) or len(choice) != 2 or not isinstance(choice[1], Mapping):
         raise _AtFault(f"returned {choice!r}, which is not an action and probabilities")
-    choice = Choice(*choice)
+    choice = Choice(choice[0], choice[1])
     if choice.action not in actions:
         raise _AtFault(f"chose {choice.action!r}, which is not among the legal actions {list(actions)}")
     chances = list(choice.probabilities.values())
@@ -126,7 +126,7 @@ def _check(choice: Any, actions: Sequence[int]) -> Choice:
         raise _AtFault(f"gave probabilities that sum to {sum(chances):.6g}, not to 1")
     if choice.probabilities.get(choice.action, 0.0) <= 0.0:
         raise _AtFault(f"chose {choice.action}, to which it had given no probability")
-    return choice
+    return Choice(choice.action, choice.probabilities)
 
 
 def describe(game: Game, played: Played) -> str:

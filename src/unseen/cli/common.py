@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from unseen.strategy import Strategy
 
 app = typer.Typer(
-    help="Games of imperfect information: check, measure and solve them exactly.",
+    help="Games of imperfect information: check them, solve them, search them, and measure it all exactly.",
     no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
 )  # fmt: skip
 console = Console()
@@ -147,7 +147,7 @@ def show_version(wanted: bool) -> None:
 def options(
     version: Annotated[bool, typer.Option("--version", callback=show_version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
-    """Games of imperfect information: check, measure and solve them exactly."""
+    """Games of imperfect information: check them, solve them, search them, and measure it all exactly."""
 
 
 def console_status(text: str) -> Any:

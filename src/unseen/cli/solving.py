@@ -147,25 +147,27 @@ def plot(
 
 @command
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="mccfr.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="mccfr or oos.")],
     out: Annotated[Path, typer.Option(help="The folder for the page, its picture and the logs of all runs.")] = Path("reproduced"),
-    quick: Annotated[bool, typer.Option("--quick", help="Smaller versions of the games, about two minutes.")] = False,
-    nodes: Annotated[int | None, typer.Option(min=1000, help="Histories that each algorithm may visit in each game.")] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Smaller versions of the games, a few minutes.")] = False,
+    nodes: Annotated[int | None, typer.Option(min=1000, help="mccfr: histories that each algorithm may visit.")] = None,
     seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Run a paper's experiments again and write a page: its tables and figures, and which claims held.
 
     Runs that are complete in the folder are not done again, so an experiment that was stopped goes on.
     """
-    from unseen.reproduce import mccfr
+    from unseen.reproduce import mccfr, oos
 
-    if paper != "mccfr":
-        raise UnseenError(f"paper is {paper!r}, but must be mccfr.")
+    if paper not in ("mccfr", "oos"):
+        raise UnseenError(f"paper is {paper!r}, but must be mccfr or oos.")
+    if paper == "oos" and nodes is not None:
+        raise UnseenError("--nodes is for mccfr; the searches of oos have fixed numbers of simulations.")
 
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
-    claims = mccfr.reproduce(out, quick, nodes, seed, say)
+    claims = mccfr.reproduce(out, quick, nodes, seed, say) if paper == "mccfr" else oos.reproduce(out, quick, seed, say)
     page = out / mccfr.page_name(quick)
     table = Table("the paper says", "held", title=f"written to {page}")
     for claim in claims:

@@ -74,14 +74,15 @@ class OshiZumo(Game):
         tell[PUBLIC] = 1 + s.bid * (self.coins + 1) + a
         s.coins[0] -= s.bid
         s.coins[1] -= a
-        s.place += (s.bid > a) - (s.bid < a)
+        s.place += 1 if s.bid > a else -1 if s.bid < a else 0
         s.bid = NONE
         s.rounds += 1
 
     def utility(self, s, who):
         if self.alesia and abs(s.place) <= self.size:
             return 0.0
-        return float((s.place > 0) - (s.place < 0)) * (1.0 if who == 0 else -1.0)
+        lead = s.place if who == 0 else -s.place
+        return 1.0 if lead > 0 else -1.0 if lead < 0 else 0.0
 
     def describe_action(self, s: Any, a: int) -> str:
         return f"bid {a}"

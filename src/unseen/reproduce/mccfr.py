@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -18,10 +18,9 @@ import numpy as np
 
 from unseen.convergence import Run, draw_axis, read_log
 from unseen.drawing import save_picture
-from unseen.errors import UnseenError
 from unseen.exact.sequence_form import SequenceForm
 from unseen.files import write_atomically
-from unseen.reproduce.page import Claim, claims_table, seconds, table, write_page
+from unseen.reproduce.page import Claim, Say, claims_table, make_folder, seconds, table, write_page
 from unseen.solving.algorithms import make_solver
 from unseen.solving.solvers import Solver
 
@@ -61,7 +60,6 @@ GAMES = (
     Row("LTTT", "latent_ttt", "latent_ttt(choices=6)", 70.4e6, 16039e3, 18, (1333630, 1236660), 38, 62e-6, 70e-3),
     Row("PAM", "princess_and_monster", "princess_and_monster(horizon=7)", 91.8e6, 20e3, 13, (9541, 2930), 120, 85e-6, 28e-3),
 )
-Say = Callable[[str], None]
 
 
 class Experiment:
@@ -73,10 +71,7 @@ class Experiment:
         self.runs: dict[tuple[str, str], Run] = {}
         self.facts: dict[str, dict[str, Any]] = {}
         self.picture = folder / ("figure1_quick.png" if quick else "figure1.png")
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise UnseenError(f"the folder {folder} cannot be made: {error.strerror}.") from error
+        make_folder(folder)
 
     def spec(self, row: Row) -> str:
         return row.quick if self.quick else row.full

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from unseen.errors import UnseenError
 from unseen.files import write_atomically
 
+Say = Callable[[str], None]
 VERDICTS = {True: "held", False: "**did not hold**", None: "not tested"}
 
 
@@ -28,6 +30,14 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def claims_table(claims: Iterable[Claim]) -> str:
     return table(("the paper says", "measured here", "verdict"), [(c.text, c.measured, VERDICTS[c.held]) for c in claims])
+
+
+def make_folder(folder: Path) -> None:
+    """The folder for an experiment's results."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnseenError(f"the folder {folder} cannot be made: {error.strerror}.") from error
 
 
 def write_page(path: Path, title: str, parts: Sequence[str]) -> None:

@@ -30,7 +30,7 @@ NO_PERCEPTS = np.zeros((0, 3), np.int64)
 
 
 class Aim(NamedTuple):
-    """A target for the search loop: `n` nodes of a trellis, `e` edges. Without a trellis a node is the number of percepts matched."""
+    """A target for the search loop: `n` nodes of a trellis, `e` edges. Without a trellis, a node is how many percepts fit so far."""
 
     first: NDArray[np.int64]  # (n + 1,) where the edges of each node begin
     action: NDArray[np.int64]  # (e,)
@@ -52,9 +52,9 @@ def no_aim() -> Aim:
 
 
 def aim_at(game: Game, viewer: int, seen: Iterable[Percept], cap: int = DEFAULT_CAP) -> Aim:
-    """The histories that fit what a player has seen and at which it is to move; or, for PUBLIC, that fit what everybody has seen."""
+    """The histories that fit what a player has seen and at which it moves; or, for PUBLIC, that fit what everybody has seen."""
     to_move = None if viewer == PUBLIC else viewer
-    belief = Belief(game, viewer, seen, to_move, cap)
+    belief = Belief(game, viewer, seen, to_move, cap, shortest=True)
     percepts = np.array(belief.seen, np.int64).reshape(-1, 3)
     mover = ANYONE if to_move is None else to_move
     if not belief.exact:

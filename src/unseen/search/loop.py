@@ -55,13 +55,15 @@ class UniformPlayout(Compiled):
 
     compiled_fields: ClassVar[dict[str, type]] = {}
 
-    def draw(self, game, s, out, n, rng):  # type: ignore[no-untyped-def]
+    def draw(self, game, s, out, n, rng):
         """The place of an action among the `n` in `out`."""
         return int(random(rng) * n)
 
 
 def new_path(length: int) -> Path:
-    return Path(*(np.zeros(length, np.int64) for _ in range(3)), *(np.zeros(length) for _ in range(5)), np.zeros(length, np.int64))
+    whole = [np.zeros(length, np.int64) for _ in range(4)]
+    real = [np.zeros(length) for _ in range(5)]
+    return Path(whole[0], whole[1], whole[2], real[0], real[1], real[2], real[3], real[4], whole[3])
 
 
 def new_desk(game: Game) -> Desk:

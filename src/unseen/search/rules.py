@@ -1,9 +1,9 @@
 """What an information set does in a search: how it spreads its next choice, and what it learns from a simulation.
 
-A rule is a small compiled class; the search loop is specialised on it. `spread` writes the probabilities with which the actions are
-to be tried; `arrive` is called on the way down, `learn` on the way back, from the last choice to the first. All numbers of a set are
-in one block of the table: *scores* (regrets, or sums of rewards), *averages* (what is played in the end, not yet normalised) and
-*values* (for baselines).
+A rule is a small compiled class; the search loop is specialised on it. `spread` writes the probabilities with which the actions
+are to be tried; `arrive` is called on the way down, `learn` on the way back, from the last choice to the first. All numbers of a
+set are in one block of the table: regrets (or sums of rewards), averages (what is played in the end, not yet normalised) and, where
+solvers keep the current behaviour, baselines.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ class Rule(Compiled):
     """What all rules have."""
 
     jumps: ClassVar[bool] = False
-    """Whether simulations begin at a history of the target, without learning on the way there; otherwise at the start of the game."""
+    """Whether simulations begin at a history of the target and learn nothing on the way there; otherwise, at the start."""
+    baseline: int = NO_BASELINE
 
-    def arrive(self, table, w, total, before, is_new, notes):  # type: ignore[no-untyped-def]
+    def arrive(self, table, w, total, before, is_new, notes):
         """A simulation comes to a set, by a choice of its player whose average is at `before`."""
 
 
@@ -75,7 +76,7 @@ class Outcome(Rule):
         self.is_running, self.decay = is_running, decay
         """ExIt-OOS: divide by a running mean of s1 / s2 instead of what this sample's probability asks for."""
 
-    def arrive(self, table, w, total, before, is_new, notes):  # type: ignore[no-untyped-def]
+    def arrive(self, table, w, total, before, is_new, notes):
         """Lazy averaging: the behaviour has been the same since the weight of the choice `before` was what the mark says."""
         if not self.is_lazy:
             return
@@ -87,13 +88,13 @@ class Outcome(Rule):
         table.real[mark(w)] = weight
         table.half[choice(w)] = before
 
-    def spread(self, table, w, total, is_mine, n, chances):  # type: ignore[no-untyped-def]
+    def spread(self, table, w, total, is_mine, n, chances):
         """The sampling distribution of the paper: the update player explores, the other follows its behaviour."""
         explore = self.epsilon if is_mine else 0.0
         for k in range(n):
             chances[k] = explore / n + (1.0 - explore) * matched(table, w, total, n, k, self.gamma)
 
-    def learn(self, table, worths, path, d, i, value, notes):  # type: ignore[no-untyped-def]
+    def learn(self, table, worths, path, d, i, value, notes):
         """Lines 18 to 29. `value` is the estimate for player 0 of what followed, over g there; returns it for this history."""
         w, taken, total, player = path.infoset[d], path.taken[d], path.total[d], path.player[d]
         n, g, regret = n_actions(table, w), path.before[d], regrets(w)
@@ -135,12 +136,15 @@ class Bandit(Rule):
 
     jumps = True
     delta: ClassVar[float] = 1.0
-    baseline: ClassVar[int] = NO_BASELINE
     is_running: ClassVar[bool] = False
     decay: ClassVar[float] = 1.0
     power: ClassVar[float] = 0.0
 
-    def learn(self, table, worths, path, d, i, value, notes):  # type: ignore[no-untyped-def]
+    def reward(self, table, w, taken, reward, drawn):
+        """What the bandit learns from the reward of the action that it had drawn with this probability."""
+        raise NotImplementedError
+
+    def learn(self, table, worths, path, d, i, value, notes):
         """Tell the bandit its reward, and count the visit."""
         w, taken = path.infoset[d], path.taken[d]
         self.reward(table, w, taken, value if path.player[d] == 0 else -value, path.drawn[d])
@@ -156,7 +160,7 @@ class UpperConfidence(Bandit):
     def __init__(self, exploration: float = 2.0) -> None:
         self.exploration = exploration
 
-    def spread(self, table, w, total, is_mine, n, chances):  # type: ignore[no-untyped-def]
+    def spread(self, table, w, total, is_mine, n, chances):
         visits, rewards = averages(table, w), regrets(w)
         untried, all_visits = 0, 0.0
         for k in range(n):
@@ -175,7 +179,7 @@ class UpperConfidence(Bandit):
                 best, most = k, bound
         chances[best] = 1.0
 
-    def reward(self, table, w, taken, reward, drawn):  # type: ignore[no-untyped-def]
+    def reward(self, table, w, taken, reward, drawn):
         table.real[regrets(w) + taken] += reward
 
 
@@ -187,11 +191,11 @@ class RegretMatching(Bandit):
     def __init__(self, gamma: float = 0.1) -> None:
         self.gamma = gamma
 
-    def spread(self, table, w, total, is_mine, n, chances):  # type: ignore[no-untyped-def]
+    def spread(self, table, w, total, is_mine, n, chances):
         for k in range(n):
             chances[k] = matched(table, w, total, n, k, self.gamma)
 
-    def reward(self, table, w, taken, reward, drawn):  # type: ignore[no-untyped-def]
+    def reward(self, table, w, taken, reward, drawn):
         for k in range(n_actions(table, w)):
             table.real[regrets(w) + k] -= reward
         table.real[regrets(w) + taken] += reward / drawn
@@ -209,7 +213,7 @@ class Exp3(Bandit):
         self.gamma, self.scale = gamma, scale
         """How much to explore; the largest payoff there is."""
 
-    def spread(self, table, w, total, is_mine, n, chances):  # type: ignore[no-untyped-def]
+    def spread(self, table, w, total, is_mine, n, chances):
         rewards, most, mass = regrets(w), -1e300, 0.0
         for k in range(n):
             most = max(most, table.real[rewards + k])
@@ -219,5 +223,5 @@ class Exp3(Bandit):
         for k in range(n):
             chances[k] = self.gamma / n + (1.0 - self.gamma) * chances[k] / mass
 
-    def reward(self, table, w, taken, reward, drawn):  # type: ignore[no-untyped-def]
+    def reward(self, table, w, taken, reward, drawn):
         table.real[regrets(w) + taken] += 0.5 * (1.0 + reward / self.scale) / drawn

@@ -144,7 +144,7 @@ class Searcher:
             catch_up_all(self.rule, self.table, self.notes)
 
     def sums(self, keys: NDArray[np.uint64], first: NDArray[np.int64], cells: int) -> NDArray[np.float64]:
-        """What has been added up so far for each action of the sets with these keys, from place `first` of each on; shape (cells,)."""
+        """What has been added up for each action of the sets with these keys, from place `first` of each on; shape (cells,)."""
         self.catch_up()
         found = np.zeros(cells)
         read_sums(self.table, keys, first, found)

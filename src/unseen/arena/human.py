@@ -1,0 +1,95 @@
+"""A person at the terminal, who is shown what the player may know and asked for its moves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from unseen.arena.agents import Agent
+from unseen.arena.referee import Played
+from unseen.belief import Belief
+from unseen.errors import BeliefTooLarge
+from unseen.game import Game
+from unseen.position import Position
+
+HELP = "a number or a word: that action; b: what may be hidden; ?: this; q: leave"
+MOST_WORLDS = 12
+
+
+class Left(BaseException):
+    """The person has left the table."""
+
+
+class HumanAgent(Agent):
+    """Asks a person. `ask` reads a line, `say` shows one."""
+
+    name = "you"
+
+    def __init__(self, ask: Callable[[str], str] = input, say: Callable[[str], Any] = print) -> None:
+        self.ask, self.say = ask, say
+
+    def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
+        """One of the actions, for sure."""
+        view = self.view()
+        names = view.action_names if view else {a: str(a) for a in actions}
+        self.say("")
+        self.say(
+            view.render(self.seat) if view else f"seen so far: {' '.join('/'.join(map(str, p)) for p in self.seen) or 'nothing'}"
+        )
+        self.say("   ".join(f"{a}: {names[a]}" if names[a] != str(a) else str(a) for a in actions))
+        while True:
+            try:
+                answer = self.ask(f"you are player {self.seat + 1}> ").strip()
+            except EOFError:
+                raise Left from None
+            matching = [a for a in actions if answer == str(a)] or [a for a in actions if answer.lower() == names[a].lower()]
+            if matching:
+                return {matching[0]: 1.0}
+            if answer == "q":
+                raise Left
+            if answer == "b":
+                self.show_belief()
+            elif answer == "?":
+                self.say(HELP)
+            elif answer:
+                self.say(f"{answer!r} is not an action; the actions are {', '.join(map(str, actions))}. ({HELP})")
+
+    def belief(self) -> Belief:
+        return Belief(self.game, self.seat, self.seen, self.seat)
+
+    def view(self) -> Position | None:
+        """A position that looks to this player as the real one does; None if there are too many to tell."""
+        try:
+            return Position(self.game, self.belief().sample_histories(1)[0])
+        except BeliefTooLarge:
+            return None
+
+    def show_belief(self) -> None:
+        """The worlds that fit what was seen, by how many histories lead to them."""
+        try:
+            worlds, counts = self.belief().worlds()
+        except BeliefTooLarge as error:
+            self.say(str(error))
+            return
+        shown: dict[str, int] = {}
+        for state, count in zip(worlds, counts, strict=True):
+            text = self.game.render(state, 1 - self.seat) or str(state)
+            shown[text] = shown.get(text, 0) + count
+        total = sum(counts)
+        self.say(f"{total:,} histories fit what you have seen. What the other player may see, by how many of them:")
+        for text, count in sorted(shown.items(), key=lambda pair: -pair[1])[:MOST_WORLDS]:
+            self.say(f"  {count / total:6.1%}  {text}")
+        if len(shown) > MOST_WORLDS:
+            self.say(f"  and {len(shown) - MOST_WORLDS:,} more")
+
+
+def thoughts(game: Game, played: Played, seat: int) -> list[str]:
+    """What the agent at `seat` saw and considered at each of its turns, now that the game is over."""
+    lines = []
+    for turn in played.turns:
+        if turn.seat == seat:
+            position = Position(game, played.history[: turn.ply])
+            chances = sorted(turn.probabilities.items(), key=lambda pair: -pair[1])
+            shown = "  ".join(f"{position.describe(a)} {p:.3f}" for a, p in chances if p >= 0.0005)
+            lines.append(f"{position.render(seat)}\n    {shown}")
+    return lines

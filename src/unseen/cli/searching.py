@@ -1,0 +1,192 @@
+"""Commands of play: agents, matches, the measure of a searching player, and a game against a person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from unseen import loading
+from unseen.arena.work import default_workers
+from unseen.cli.common import AsJson, Debug, GameName, Seed, command, console, facts, number, show
+from unseen.errors import UnseenError
+from unseen.progress import ProgressBar
+
+AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="random, 'oos(targeting=public, seconds=1)', a strategy file...")]
+Workers = Annotated[int, typer.Option(min=1, help="Processes to use; the result does not depend on it.")]
+Simulations = Annotated[int, typer.Option(min=0, help="Simulations for a move of agents that do not say.")]
+Seconds = Annotated[float, typer.Option(min=0.0, help="Seconds for a move of agents that do not say, instead.")]
+CORES = default_workers()
+
+
+@command
+def agents(as_json: AsJson = False, debug: Debug = False) -> None:
+    """List the agents of `match`, `measure` and `play` with their options."""
+    from unseen.arena.names import AGENTS
+
+    table = Table("agent", "what it is", "options")
+    for name, kind in AGENTS.items():
+        options = ", ".join(f"{key}={str(option.default).lower()}" for key, option in kind.options.items())
+        table.add_row(name, kind.text, options or "none")
+    table.caption = "The path of a strategy file is an agent, too."
+    listed = {
+        name: {"text": kind.text, "source": kind.source, "options": {
+            key: {"default": option.default, "allowed": option.allowed, "meaning": option.help}
+            for key, option in kind.options.items()
+        }}
+        for name, kind in AGENTS.items()
+    }  # fmt: skip
+    show(as_json, {"agents": listed}, lambda: table)
+
+
+@command
+def match(
+    game: GameName, first: AgentName, second: AgentName,
+    games: Annotated[int, typer.Option(min=1, help="Games to play; the agents change seats after each.")] = 100,
+    simulations: Simulations = 0, seconds: Seconds = 0.0,
+    limit: Annotated[float | None, typer.Option(min=0.0, help="An agent that takes longer for a move loses the game.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Add each game to this file, as a line of JSON.")] = None,
+    workers: Workers = CORES, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Let two agents play against each other. Ctrl-C keeps the games played."""
+    from unseen.arena import matches
+    from unseen.files import check_file
+
+    loaded = loading.load(game)
+    if out is not None:
+        check_file(out)
+    with ProgressBar(f"{first} against {second}", "games") as bar:
+
+        def watch(found: matches.Match) -> None:
+            bar(len(found.games), f"mean {found.mean:+.3f}")
+
+        found = matches.match(
+            loaded, first, second, games, seed, min(workers, games), _budget(simulations, seconds), limit, out, watch
+        )
+    if not found.games:
+        raise KeyboardInterrupt
+    rate, low, high = found.rate
+    result = {
+        "game": loaded.spec, "agents": found.names, "games": len(found.games), "mean": found.mean, "ci": list(found.ci),
+        "wins": found.wins, "draws": found.draws, "losses": found.losses, "rate": rate, "rate_ci": [low, high],
+        "faults": [str(played.fault) for played in found.faults], "stopped": found.stopped,
+    }  # fmt: skip
+    rows: dict[str, Any] = {
+        "first": first,
+        "second": second,
+        "games": len(found.games),
+        "mean payoff of the first": f"{found.mean:+.4f}   (95%: {found.ci[0]:+.4f} to {found.ci[1]:+.4f})",
+        "wins, draws, losses": f"{found.wins:,}, {found.draws:,}, {found.losses:,}",
+        "win rate, draws counting half": f"{rate:.1%}   (95%: {low:.1%} to {high:.1%})",
+    }
+    for name in dict.fromkeys(found.names):
+        mine = [played.fault for played in found.faults if played.fault and played.fault.agent == name]
+        if mine:
+            rows[f"games forfeited by {name}"] = f"{len(mine)}: {mine[0]}" + (" ..." if len(mine) > 1 else "")
+    if found.stopped:
+        rows["stopped"] = "by Ctrl-C"
+    show(as_json, result, lambda: facts(loaded.spec, rows))
+
+
+@command
+def measure(
+    game: GameName, agent: AgentName,
+    method: Annotated[str, typer.Option(help="stitching: at every information set; aggregate: along matches.")] = "stitching",
+    matches: Annotated[int, typer.Option(min=1, help="Matches of the aggregate method.")] = 100,
+    simulations: Simulations = 0, seconds: Seconds = 0.0,
+    out: Annotated[Path | None, typer.Option(help="Save the strategy to this file.")] = None,
+    keep: Annotated[Path | None, typer.Option(help="Keep what has been found in this file, for --resume.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the file of --keep, if it is there.")] = False,
+    workers: Workers = CORES, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """The exact exploitability of the strategy that a searching agent plays. Ctrl-C evaluates what there is."""
+    from unseen.arena import measures
+    from unseen.files import check_file
+
+    loaded = loading.load(game)
+    if resume and keep is None:
+        raise UnseenError("--resume needs --keep: the file in which the work is kept.")
+    for path in (out, keep):
+        if path is not None:
+            check_file(path)
+    with ProgressBar(f"{method} of {agent}", "simulations") as bar:
+
+        def watch(done: int, tasks: int, made: int) -> None:
+            bar(made, f"{done:,} of {tasks:,} parts")
+
+        found = measures.measure(
+            loaded, agent, method, matches=matches, seed=seed, workers=workers, budget=_budget(simulations, seconds), save=keep,
+            resume=resume, watch=watch,
+        )  # fmt: skip
+    if out is not None:
+        found.strategy.save(out)
+    best = found.evaluation.best_response
+    result = {
+        "game": loaded.spec, "agent": agent, "method": method, "best_response": list(best),
+        "exploitability": found.evaluation.exploitability, "simulations": found.simulations, "searches": found.searches,
+        "simulations_per_search": found.per_search, "simulations_per_second": found.rate, "complete": found.is_complete,
+    }  # fmt: skip
+    rows: dict[str, Any] = {
+        "best response of the first player": number(best[0]),
+        "best response of the second player": number(best[1]),
+        "exploitability (sum of both)": number(found.evaluation.exploitability),
+        "searches": found.searches,
+        "simulations": f"{found.simulations:,}, {found.per_search:,.0f} a search, {found.rate:,.0f} a second and core",
+    }
+    if not found.is_complete:
+        rows["stopped"] = "by Ctrl-C; where no search was made, choices are even"
+    if out is not None:
+        rows["the strategy is in"] = str(out)
+    show(as_json, result, lambda: facts(f"{agent} in {loaded.spec}, by {method}", rows))
+
+
+@command
+def play(
+    game: GameName,
+    against: Annotated[str, typer.Option(help="The agent to play against.")] = "oos(targeting=public)",
+    seat: Annotated[str, typer.Option(help="first, second, or both: in turn.")] = "both",
+    simulations: Simulations = 0, seconds: Seconds = 0.0, seed: Seed = 0, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Play a game yourself, against an agent."""
+    from unseen.arena.human import HumanAgent, Left, thoughts
+    from unseen.arena.names import make_agent
+    from unseen.arena.referee import describe
+    from unseen.arena.referee import play as play_one
+
+    seats = {"first": (0,), "second": (1,), "both": (0, 1)}
+    if seat not in seats:
+        raise UnseenError(f"--seat is {seat!r}, but must be first, second or both.")
+    loaded = loading.load(game)
+    other, you = (
+        make_agent(against, loaded),
+        HumanAgent(say=lambda line: console.print(line, markup=False, highlight=False, soft_wrap=True)),
+    )
+    total, played = 0.0, 0
+    try:
+        while True:
+            mine = seats[seat][played % len(seats[seat])]
+            you.say(f"\nGame {played + 1}: you are player {mine + 1} of {loaded.spec}, against {against}. ? helps.")
+            pair = (you, other) if mine == 0 else (other, you)
+            result = play_one(loaded, pair, (seed, played), _budget(simulations, seconds))
+            played += 1
+            total += result.payoffs[mine]
+            you.say(f"\n{describe(loaded, result)}")
+            you.say(f"You get {result.payoffs[mine]:+g}; in all {total:+g} in {played} {'game' if played == 1 else 'games'}.")
+            while answer := you.ask("Enter: again; d: what the agent had in mind; q: leave> ").strip():
+                if answer == "q":
+                    raise Left
+                for line in thoughts(loaded, result, 1 - mine) if answer == "d" else ():
+                    you.say(line)
+    except (Left, EOFError):
+        you.say(f"\nYou leave with {total:+g} after {played} {'game' if played == 1 else 'games'}.")
+
+
+def _budget(simulations: int, seconds: float) -> Any:
+    """What the options say of a move; None if nothing."""
+    from unseen.arena.agents import Budget
+
+    if simulations and seconds:
+        raise UnseenError("give --simulations or --seconds, not both.")
+    return Budget(simulations, seconds) or None

@@ -1,0 +1,446 @@
+"""Agents, the referee, matches and measures: fair, repeatable, and hard to break."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from math import sqrt
+
+import numpy as np
+import pytest
+from helpers import ROOT, run_cli
+
+import unseen
+from unseen import Position, SequenceForm, Strategy, load
+from unseen.arena import measures
+from unseen.arena.agents import Agent, Budget, Choice, RandomAgent, StrategyAgent
+from unseen.arena.human import HumanAgent, Left, thoughts
+from unseen.arena.matches import agresti_coull, match, read_records, replay
+from unseen.arena.measures import measure
+from unseen.arena.names import AGENTS, make_agent
+from unseen.arena.referee import play
+from unseen.exact.treeplex import treeplex
+
+KUHN = "kuhn_poker"
+
+
+# The referee -----------------------------------------------------------------------------------------------------------------
+
+
+class Faulty(RandomAgent):
+    """Does something wrong at its first turn."""
+
+    def __init__(self, how):
+        self.how, self.name = how, f"faulty-{how}"
+
+    def begin(self, game, seat, seed, budget=None):
+        if self.how == "begin":
+            raise RuntimeError("not ready")
+        super().begin(game, seat, seed, budget)
+
+    def observe(self, percept):
+        if self.how == "observe":
+            raise RuntimeError("what is this?")
+        super().observe(percept)
+
+    def act(self, actions):
+        even = dict.fromkeys(actions, 1.0 / len(actions))
+        first = actions[0]
+        if self.how == "raise":
+            raise KeyError("lost")
+        if self.how == "slow":
+            time.sleep(0.05)
+        return {
+            "illegal": Choice(99, even), "nonsense": "fold", "short": Choice(first, {first: 0.5}),
+            "negative": Choice(first, {first: 2.0, actions[1]: -1.0}), "nan": Choice(first, {first: float("nan")}),
+            "foreign": Choice(first, {99: 1.0}), "impossible": Choice(first, {actions[1]: 1.0}),
+        }.get(self.how, Choice(first, even))  # fmt: skip
+
+
+@pytest.mark.parametrize(("how", "words"), [
+    ("raise", "raised KeyError: 'lost'"), ("illegal", "chose 99, which is not among the legal actions [0, 1]"),
+    ("nonsense", "returned 'fold', which is not an action"), ("short", "sum to 0.5, not to 1"), ("negative", "not for the legal"),
+    ("nan", "not for the legal"), ("foreign", "not for the legal"), ("impossible", "to which it had given no probability"),
+    ("slow", "s for a move, which may take 0.01 s"), ("begin", "raised RuntimeError: not ready"), ("observe", "what is this?"),
+])  # fmt: skip
+def test_faults_are_named_and_forfeit_the_game(how, words):
+    """By name, seat and history; the game is lost with the largest payoff; and the match goes on."""
+    found = match(KUHN, Faulty(how), RandomAgent(), games=6, limit=0.01)
+    assert len(found.games) == 6
+    at_fault = [played for played in found.games if played.fault]
+    assert at_fault
+    for k, played in enumerate(found.games):
+        if played.fault:
+            assert played.fault.agent == f"faulty-{how}"
+            assert played.fault.seat == k % 2
+            assert played.payoffs[k % 2] == -2.0  # the largest payoff of Kuhn poker
+            assert words in str(played.fault)
+            assert f"player {k % 2 + 1}" in str(played.fault)
+            assert str(list(played.history)) in str(played.fault)
+
+
+def test_the_referee_tells_agents_what_they_may_know():
+    class Watcher(RandomAgent):
+        def __init__(self):
+            self.matches = []
+
+        def begin(self, game, seat, seed, budget=None):
+            super().begin(game, seat, seed, budget)
+            self.matches.append(self.seen)
+
+    watchers = Watcher(), Watcher()
+    for seed in range(20):
+        played = play(load("leduc_poker"), watchers, seed)
+        position = Position(load("leduc_poker"), played.history)
+        assert position.utilities == played.payoffs
+        for seat in (0, 1):
+            assert tuple(watchers[seat].matches[-1]) == position.seen(seat)
+
+
+LEAK = """
+import random, sys
+import numpy as np
+from unseen import Belief, Position, Strategy, load, names
+from unseen.arena import referee
+from unseen.arena.agents import Agent, Budget, Choice, RandomAgent, StrategyAgent
+from unseen.arena.names import make_agent
+from unseen.position import random_walk
+
+SMALL = {"one_card_poker": "one_card_poker(cards=4)", "ii_goofspiel": "ii_goofspiel(cards=4)",
+         "latent_ttt": "latent_ttt(choices=4)", "liars_dice": "liars_dice(faces=3)",
+         "princess_and_monster": "princess_and_monster(horizon=5)"}
+AGENTS = ["random", "oos(simulations=12)", "oos(targeting=public, simulations=12, weighting=running)", "vr_oos(simulations=12)",
+          "ismcts(simulations=12)", "ismcts(selection=exp3, simulations=12, keep=false, final=max)", "strategy"]
+
+class Follower(Agent):
+    "Plays a given history; if there is an agent inside, asks it first what it would do."
+    def __init__(self, moves, inside=None):
+        self.moves, self.inside, self.heard = moves, inside, []
+    def begin(self, *args):
+        self.place = 0
+        if self.inside: self.inside.begin(*args)
+    def observe(self, percept):
+        if self.inside: self.inside.observe(percept)
+    def choose(self, actions): ...
+    def act(self, actions):
+        if self.inside: self.heard.append(tuple(self.inside.choose(actions).items()))
+        self.place += 1
+        return Choice(self.moves[self.place - 1], {self.moves[self.place - 1]: 1.0})
+
+class Chance:
+    "Draws what a given history says."
+    def __init__(self, seed): self.place = 0
+    def choices(self, actions, weights):
+        self.place += 1
+        return [Chance.moves[self.place - 1]]
+
+def watched(game, history, seat, spec):
+    end = Position(game, history)
+    rng = random.Random(1)
+    while not end.is_terminal: end.apply(rng.choice(end.actions))
+    moves = {-1: [], 0: [], 1: []}
+    position = Position(game)
+    for a in end.history:
+        moves[position.player].append(a)
+        position.apply(a)
+    Chance.moves = moves[-1]
+    agent = StrategyAgent(Strategy.uniform(game)) if spec == "strategy" else make_agent(spec, game)
+    followers = [Follower(moves[p], agent if p == seat else None) for p in (0, 1)]
+    played = referee.play(game, followers, 5)
+    assert played.history == end.history, (played.fault, played.history, end.history)
+    turns = sum(Position(game, history[:n]).player == seat for n in range(len(history)))
+    return followers[seat].heard[: turns + 1]
+
+referee.random = type("module", (), {"Random": Chance})
+swaps = 0
+for name in names():
+    game = load(SMALL.get(name, name))
+    rng = random.Random(3)
+    for _ in range(40):
+        ways = [p.copy() for p in random_walk(game, rng)][:6]
+        ways = [p for p in ways if p.player >= 0 and Belief.at(p).count > 1]
+        if ways: break
+    else:
+        print("no hidden part:", name); continue
+    position = ways[-1]
+    others = [h for h in Belief.at(position).sample_histories(20, seed=1) if h != position.history][:1]
+    for other in others:
+        for spec in AGENTS:
+            a, b = (watched(game, h, position.player, spec) for h in (position.history, other))
+            assert a == b, (name, spec, position.history, other)
+            swaps += 1
+print("swaps", swaps)
+"""
+
+
+def test_no_agent_sees_what_is_hidden(tmp_path):
+    """Another history that fits the same percepts, the same seed: the same distributions, for every agent in every game."""
+    (tmp_path / "leak.py").write_text(LEAK)
+    env = os.environ | {"NUMBA_DISABLE_JIT": "1"}  # so that nothing need be compiled for so many games
+    done = subprocess.run([sys.executable, tmp_path / "leak.py"], capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert int(done.stdout.split("swaps ")[1]) >= 12 * 7, done.stdout
+
+
+# Names -----------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("spec", "words"), [
+    ("oso", "agent 'oso' is unknown; did you mean 'oos'?"),
+    ("oos(delta=2)", "parameter delta is 2.0, but must be a number from 0.0 to 1.0"),
+    ("oos(targeting=private)", "must be one of none, infoset, public"), ("oos(speed=3)", "there is no option 'speed'"),
+    ("ismcts(simulations=-1)", "must be a whole number, at least 0"),
+    ("oos(simulations=5, seconds=1)", "simulations or seconds, not both"),
+    ("oos(delta=", "is a bracket missing"), ("missing.strategy", "there is no such strategy file"),
+    ("oos(delta=much)", "must be a number"),
+])  # fmt: skip
+def test_wrong_names_are_refused(spec, words):
+    with pytest.raises(unseen.UnseenError) as error:
+        make_agent(spec, load(KUHN))
+    assert words in str(error.value)
+
+
+def test_a_strategy_file_and_a_solved_game_are_agents(tmp_path):
+    form = SequenceForm(KUHN)
+    file = tmp_path / "kuhn.strategy"
+    unseen.solve_exactly(form).strategy.save(file)
+    for spec in (str(file), "solved(until=0.0001)"):
+        found = measure(KUHN, spec)
+        assert found.evaluation.exploitability < 1e-3
+    with pytest.raises(unseen.UnseenError, match="leduc"):
+        make_agent(str(file), load("leduc_poker"))
+
+
+# Matches ----------------------------------------------------------------------------------------------------------------------
+
+
+def test_intervals():
+    rate, low, high = agresti_coull(50, 100)
+    assert (rate, low, high) == pytest.approx((0.5, 0.4038315, 0.5961685), abs=1e-6)
+    assert agresti_coull(0, 10)[1] == 0.0
+    found = match(KUHN, "random", "random", games=400, seed=1)
+    payoffs = np.array(found.payoffs)
+    margin = 1.959964 * payoffs.std(ddof=1) / sqrt(400)
+    assert found.ci == pytest.approx((found.mean - margin, found.mean + margin), abs=1e-6)
+    assert found.wins + found.draws + found.losses == 400
+
+
+def test_a_match_is_fair_and_a_better_player_wins():
+    exact = StrategyAgent(unseen.solve_exactly(SequenceForm("liars_dice(faces=3)")).strategy)
+    found = match("liars_dice(faces=3)", exact, "random", games=600, seed=2)
+    assert found.ci[0] > 0.2
+    same = match("liars_dice(faces=3)", exact, exact, games=600, seed=2)
+    assert abs(same.mean) < 2.0 * (same.ci[1] - same.mean)  # four standard errors
+
+
+def test_workers_change_nothing(tmp_path):
+    """A match of a thousand short games, one seed: the same with one worker and with two."""
+    results = []
+    for workers in (1, 2):
+        out = tmp_path / f"{workers}.jsonl"
+        found = match(KUHN, "oos(simulations=30)", "ismcts(simulations=30)", games=1000, seed=7, workers=workers, out=out)
+        results.append([(p.history, p.payoffs, [t.probabilities for t in p.turns]) for p in found.games])
+        assert [tuple(row["history"]) for row in read_records(out)] == [p.history for p in found.games]
+    assert results[0] == results[1]
+    again = replay(KUHN, "oos(simulations=30)", "ismcts(simulations=30)", 417, seed=7)
+    assert again.history == results[0][417][0]
+
+
+def test_a_budget_is_for_agents_that_do_not_say():
+    game = load(KUHN)
+    for spec, budget, made in (("oos", Budget(70), 70), ("oos(simulations=40)", Budget(70), 40), ("oos", None, 100_000)):
+        agent = make_agent(spec, game)
+        agent.begin(game, 0, 1, budget)
+        agent.observe(unseen.Percept(0, 0, 1))
+        agent.choose([0, 1])
+        assert agent.simulations == made
+    agent = make_agent("oos(seconds=0.2)", game)
+    agent.begin(game, 0, 1)
+    agent.observe(unseen.Percept(0, 0, 1))
+    began = time.perf_counter()
+    agent.choose([0, 1])
+    assert 0.2 <= time.perf_counter() - began < 2.0
+    assert agent.simulations > 1000
+
+
+def test_ctrl_c_keeps_the_games(tmp_path):
+    out = tmp_path / "games.jsonl"
+    command = [sys.executable, "-m", "unseen", "match", KUHN, "oos(simulations=3000)", "random", "--games", "1000000",
+               "--workers", "2", "--out", str(out), "--json"]  # fmt: skip
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not out.exists() or len(out.read_text().splitlines()) < 20:
+        time.sleep(0.1)
+        assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    text, _ = process.communicate(timeout=60)
+    result = json.loads(text)
+    assert result["stopped"]
+    assert result["games"] == len(list(read_records(out))) >= 20
+
+
+# Measures ---------------------------------------------------------------------------------------------------------------------
+
+
+def test_stitching_a_strategy_gives_it_back():
+    form = SequenceForm("leduc_poker")
+    strategy = form.random(3)
+    found = measure("leduc_poker", StrategyAgent(strategy), form=form)
+    assert found.searches == 936
+    assert found.evaluation.exploitability == pytest.approx(form.evaluate(strategy).exploitability, abs=1e-12)
+    assert measure("leduc_poker", "random", form=form).evaluation.exploitability == pytest.approx(
+        form.evaluate(form.uniform()).exploitability, abs=1e-12
+    )
+
+
+class Diary(RandomAgent):
+    """Writes down where it was asked, and what it remembered of earlier searches in the same line of play."""
+
+    def __init__(self, log):
+        self.log, self.memory = log, ()
+
+    def begin(self, game, seat, seed, budget=None):
+        super().begin(game, seat, seed, budget)
+        self.memory = ()
+
+    def choose(self, actions):
+        self.log.append((self.seat, tuple(self.seen), self.memory))
+        self.memory = (*self.memory, tuple(self.seen))
+        return super().choose(actions)
+
+
+def test_stitching_passes_memory_from_parents_to_children_only():
+    """At each set the agent remembers its searches at exactly the player's earlier sets."""
+    log = []
+    measure("leduc_poker", Diary(log))
+    want = {}
+    for position in (Position(load("leduc_poker"), h) for h in unseen.enumeration.example_histories(load("leduc_poker"))[1]):
+        player = position.player
+        earlier = [Position(position.game, position.history[:n]) for n in range(len(position.history))]
+        want[player, position.seen(player)] = tuple(p.seen(player) for p in earlier if p.player == player)
+    assert {(seat, seen): memory for seat, seen, memory in log} == want
+
+
+@pytest.mark.parametrize("method", ["stitching", "aggregate"])
+def test_a_measure_can_be_stopped_and_resumed(tmp_path, method):
+    """And does not depend on the number of workers."""
+    agent, file = "oos(targeting=public, simulations=300)", tmp_path / "measure"
+    whole = measure(KUHN, agent, method, matches=30, seed=3)
+    done = 0
+
+    def stop(parts, tasks, simulations):
+        nonlocal done
+        done += 1
+        if done == 5:
+            raise KeyboardInterrupt
+
+    part = measure(KUHN, agent, method, matches=30, seed=3, save=file, watch=stop)
+    assert not part.is_complete
+    assert part.searches < whole.searches
+    rest = measure(KUHN, agent, method, matches=30, seed=3, save=file, resume=True, workers=2)
+    assert rest.searches == whole.searches
+    assert rest.simulations == whole.simulations
+    assert rest.evaluation == whole.evaluation
+    with pytest.raises(unseen.UnseenError, match="seed 3"):
+        measure(KUHN, agent, method, matches=30, seed=4, save=file, resume=True)
+
+
+def test_aggregation_adds_what_the_paper_says():
+    """All of what the first search gathers; of later ones what concerns sets that can still be reached."""
+    game = load(KUHN)
+    job = measures.Aggregation(game, "oos(targeting=public, simulations=200)", 5, None)
+    found = job(3)
+    chance_seed, *agent_seeds = measures.seeds(5, 3)
+    *_, end = unseen.position.random_walk(game, random.Random(chance_seed))
+    examples = [Position(game, history) for history in unseen.enumeration.example_histories(game)[1]]
+    for player in (0, 1):
+        tree = treeplex(job.found, player)
+        agent = make_agent("oos(targeting=public, simulations=200)", game)
+        agent.begin(game, player, agent_seeds[player])
+        total, before, turns = np.zeros(tree.sequences), np.zeros(tree.sequences), 0
+        for n in range(len(end.history)):
+            position = Position(game, end.history[:n])
+            if position.player != player:
+                continue
+            for percept in position.seen(player)[len(agent.seen) :]:
+                agent.observe(percept)
+            agent.choose(position.actions)
+            gained = agent.gathered(tree) - before
+            before = agent.gathered(tree)
+            for j in range(tree.infosets):
+                other = next(p for p in examples if p.player == player and p.infoset == int(tree.keys[j]))
+                is_below = other.seen(player)[: len(position.seen(player))] == position.seen(player)
+                if turns == 0 or is_below:
+                    cells = slice(tree.first[j], tree.first[j] + tree.count[j])
+                    total[cells] += gained[cells]
+            turns += 1
+        mine = np.zeros(tree.sequences)
+        mine[found.places[player]] = found.amounts[player]
+        assert mine == pytest.approx(total, abs=1e-12)
+
+
+def test_only_searches_can_be_aggregated():
+    with pytest.raises(unseen.UnseenError, match="does not search"):
+        measure(KUHN, "random", "aggregate", matches=2)
+    with pytest.raises(unseen.UnseenError, match="method is 'guess', but must be one of stitching, aggregate"):
+        measure(KUHN, "random", "guess")
+
+
+# People and commands ------------------------------------------------------------------------------------------------------------
+
+
+def test_a_person_plays():
+    said, answers = [], iter(["?", "b", "fly", "bet", "0", "1", "1"])
+    human = HumanAgent(lambda prompt: next(answers), said.append)
+    played = play(load(KUHN), (human, RandomAgent()), 1)
+    text = "\n".join(said)
+    assert "histories fit what you have seen" in text
+    assert "'fly' is not an action; the actions are 0, 1" in text
+    assert "50.0%" in text
+    assert all("/" not in line.split(",")[0] for line in thoughts(load(KUHN), played, 1))
+    leaving = HumanAgent(lambda prompt: "q", said.append)
+    with pytest.raises(Left):
+        play(load(KUHN), (leaving, RandomAgent()), 1)
+
+
+def test_commands(tmp_path):
+    listed = json.loads(run_cli("agents", "--json").stdout)["agents"]
+    assert set(listed) == set(AGENTS)
+    result = json.loads(run_cli("match", KUHN, "oos(simulations=50)", "random", "--games", "20", "--workers", "1", "--json").stdout)
+    assert result["games"] == 20 == result["wins"] + result["draws"] + result["losses"]
+    assert result["ci"][0] <= result["mean"] <= result["ci"][1]
+    file = tmp_path / "kuhn.strategy"
+    done = run_cli("measure", KUHN, "oos(simulations=50)", "--workers", "1", "--out", str(file), "--json")
+    result = json.loads(done.stdout)
+    form = SequenceForm(KUHN)
+    assert form.evaluate(Strategy.load(file)).exploitability == pytest.approx(result["exploitability"], abs=1e-12)
+    assert sum(result["best_response"]) == pytest.approx(result["exploitability"])
+    assert result["simulations"] == 12 * 50
+    for wrong, words in (
+        (("match", KUHN, "oos", "rndom"), "agent 'rndom' is unknown; did you mean 'random'?"),
+        (("measure", KUHN, "oos", "--resume"), "--resume needs --keep"),
+        (("measure", KUHN, "oos", "--method", "guess"), "method is 'guess'"),
+        (("match", KUHN, "oos", "random", "--simulations", "5", "--seconds", "1"), "not both"),
+        (("match", KUHN, "oos", "random", "--out", str(tmp_path / "no" / "x")), "cannot write"),
+        (("play", KUHN, "--seat", "third"), "must be first, second or both"),
+    ):
+        done = run_cli(*wrong)
+        assert done.returncode == 2, done
+        assert words in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_playing_at_the_terminal():
+    done = subprocess.run([sys.executable, "-m", "unseen", "play", KUHN, "--against", "random", "--seat", "first"],
+                          input="b\n0\n1\n1\nd\nq\n", capture_output=True, text=True, cwd=ROOT, check=False)  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "you are player 1" in done.stdout
+    assert "You leave with" in done.stdout
+
+
+def test_agents_are_agents():
+    assert all(issubclass(type(make_agent(name, load(KUHN))), Agent) for name in AGENTS)
