@@ -33,6 +33,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/foundation.py
 	$(BIN)/python benchmarks/games.py
 	$(BIN)/python benchmarks/solvers.py
+	$(BIN)/python benchmarks/search.py
 
 counts: $(VENV)/.dev
 	$(BIN)/python benchmarks/games.py --counts

@@ -1,4 +1,4 @@
-"""Make the page of each game and algorithm from the code, pinned counts and playthroughs, so that it says what the code does.
+"""Make the pages of games, algorithms and agents from the code, pinned counts and playthroughs: they say what the code does.
 
 Run by `make docs`; a test sees to it that the committed pages are up to date.
 """
@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import unseen
+from unseen.arena.names import AGENTS
 from unseen.loading import registered
 from unseen.solving.algorithms import ALGORITHMS
 
@@ -27,6 +28,8 @@ def pages() -> dict[Path, str]:
     made[HERE / "games" / "index.md"] = index()
     made |= {HERE / "algorithms" / f"{file_name(name)}.md": algorithm_page(name) for name in ALGORITHMS}
     made[HERE / "algorithms" / "index.md"] = algorithm_index()
+    made |= {HERE / "agents" / f"{name}.md": agent_page(name) for name in AGENTS}
+    made[HERE / "agents" / "index.md"] = agent_index()
     return made
 
 
@@ -57,6 +60,33 @@ def algorithm_index() -> str:
     """The list of algorithms."""
     rows = [f"| [`{name}`]({file_name(name)}.md) | {about.text} |" for name, about in ALGORITHMS.items()]
     return "\n".join(["# Algorithms", "", "| name | what it is |", "|---|---|", *rows, ""])
+
+
+def agent_page(name: str) -> str:
+    """One agent's page: what it does, options, how to use it, where it comes from."""
+    kind = AGENTS[name]
+    lines = [f"# `{name}`", "", kind.text, "", "## Options", ""]
+    if kind.options:
+        lines += ["| name | default | allowed | meaning |", "|---|---|---|---|"]
+        lines += [f"| `{key}` | {str(o.default).lower()} | {o.allowed} | {o.help} |" for key, o in kind.options.items()]
+    else:
+        lines.append("None.")
+    lines += [
+        "",
+        "## Using it",
+        "",
+        "```sh",
+        f"unseen match leduc_poker {name} random --games 100",
+        f"unseen measure kuhn_poker {name}",
+    ]
+    return "\n".join([*lines, "```", *(["", "## Source", "", f"{kind.source}."] if kind.source else []), ""])
+
+
+def agent_index() -> str:
+    """The list of agents."""
+    rows = [f"| [`{name}`]({name}.md) | {kind.text} |" for name, kind in AGENTS.items()]
+    after = "The path of a strategy file is an agent, too. [Searching](../searching.md) says how they work."
+    return "\n".join(["# Agents", "", "| name | what it is |", "|---|---|", *rows, "", after, ""])
 
 
 def page(name: str, counts: dict[str, dict]) -> str:

@@ -11,7 +11,7 @@ import sys
 import pytest
 from helpers import ROOT
 
-DOCUMENTS = ["README.md", "docs/writing-a-game.md", "docs/solving.md"]
+DOCUMENTS = ["README.md", "docs/writing-a-game.md", "docs/solving.md", "docs/searching.md"]
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

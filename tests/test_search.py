@@ -32,6 +32,9 @@ class SearchScript(Script):
     def pick(self, chances, n, total, rng):
         return self.choose([float(p) / total for p in chances[:n]])
 
+    def pick_edge(self, chances, places, total, rng):
+        return self.choose([float(chances[k]) / total for k in places])
+
 
 class EvenPlayout:
     """The uniform playout policy, by a script."""

@@ -13,6 +13,10 @@ from unseen.position import Percept, Position, fingerprint
 from unseen.version import __version__
 
 if TYPE_CHECKING:
+    from unseen.arena.agents import Agent, Budget, Choice
+    from unseen.arena.matches import Match, match, replay
+    from unseen.arena.measures import Measured, measure
+    from unseen.arena.names import make_agent
     from unseen.belief import Belief
     from unseen.engine import Playouts, playouts
     from unseen.enumeration import Enumeration, enumerate_game
@@ -24,6 +28,11 @@ if TYPE_CHECKING:
 
 # Names whose modules are imported when first used, so that `import unseen` stays quick.
 _LATER = {
+    "Agent": "arena.agents",
+    "Budget": "arena.agents",
+    "Choice": "arena.agents",
+    "Match": "arena.matches",
+    "Measured": "arena.measures",
     "Belief": "belief",
     "Enumeration": "enumeration",
     "Equilibrium": "exact.equilibrium",
@@ -34,16 +43,21 @@ _LATER = {
     "Solved": "solving.job",
     "Strategy": "strategy",
     "enumerate_game": "enumeration",
+    "make_agent": "arena.names",
+    "match": "arena.matches",
+    "measure": "arena.measures",
     "playouts": "engine",
+    "replay": "arena.matches",
     "solve": "solving.job",
     "solve_exactly": "exact.equilibrium",
 }
 
 __all__ = [
-    "CHANCE", "PUBLIC", "TERMINAL", "Belief", "BeliefTooLarge", "Enumeration", "Equilibrium", "Exploitability", "Game",
-    "GameFault", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError", "SequenceForm", "Solved", "Strategy",
-    "StrategyFileError", "UnseenError", "__version__", "enumerate_game", "fingerprint", "kernel", "load", "names",
-    "parameter", "piece", "playouts", "solve", "solve_exactly",
+    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "Belief", "BeliefTooLarge", "Budget", "Choice", "Enumeration", "Equilibrium",
+    "Exploitability", "Game", "GameFault", "Match", "Measured", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError",
+    "SequenceForm", "Solved", "Strategy", "StrategyFileError", "UnseenError", "__version__", "enumerate_game", "fingerprint",
+    "kernel", "load", "make_agent", "match", "measure", "names", "parameter", "piece", "playouts", "replay", "solve",
+    "solve_exactly",
 ]  # fmt: skip
 
 

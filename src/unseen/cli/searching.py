@@ -9,16 +9,14 @@ import typer
 from rich.table import Table
 
 from unseen import loading
-from unseen.arena.work import default_workers
 from unseen.cli.common import AsJson, Debug, GameName, Seed, command, console, facts, number, show
 from unseen.errors import UnseenError
 from unseen.progress import ProgressBar
 
 AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="random, 'oos(targeting=public, seconds=1)', a strategy file...")]
-Workers = Annotated[int, typer.Option(min=1, help="Processes to use; the result does not depend on it.")]
+Workers = Annotated[int | None, typer.Option(min=1, help="Processes to use (otherwise one a core); the result is the same.")]
 Simulations = Annotated[int, typer.Option(min=0, help="Simulations for a move of agents that do not say.")]
 Seconds = Annotated[float, typer.Option(min=0.0, help="Seconds for a move of agents that do not say, instead.")]
-CORES = default_workers()
 
 
 @command
@@ -48,7 +46,7 @@ def match(
     simulations: Simulations = 0, seconds: Seconds = 0.0,
     limit: Annotated[float | None, typer.Option(min=0.0, help="An agent that takes longer for a move loses the game.")] = None,
     out: Annotated[Path | None, typer.Option(help="Add each game to this file, as a line of JSON.")] = None,
-    workers: Workers = CORES, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+    workers: Workers = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Let two agents play against each other. Ctrl-C keeps the games played."""
     from unseen.arena import matches
@@ -63,7 +61,7 @@ def match(
             bar(len(found.games), f"mean {found.mean:+.3f}")
 
         found = matches.match(
-            loaded, first, second, games, seed, min(workers, games), _budget(simulations, seconds), limit, out, watch
+            loaded, first, second, games, seed, _workers(workers, games), _budget(simulations, seconds), limit, out, watch
         )
     if not found.games:
         raise KeyboardInterrupt
@@ -99,7 +97,7 @@ def measure(
     out: Annotated[Path | None, typer.Option(help="Save the strategy to this file.")] = None,
     keep: Annotated[Path | None, typer.Option(help="Keep what has been found in this file, for --resume.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the file of --keep, if it is there.")] = False,
-    workers: Workers = CORES, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+    workers: Workers = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """The exact exploitability of the strategy that a searching agent plays. Ctrl-C evaluates what there is."""
     from unseen.arena import measures
@@ -117,8 +115,8 @@ def measure(
             bar(made, f"{done:,} of {tasks:,} parts")
 
         found = measures.measure(
-            loaded, agent, method, matches=matches, seed=seed, workers=workers, budget=_budget(simulations, seconds), save=keep,
-            resume=resume, watch=watch,
+            loaded, agent, method, matches=matches, seed=seed, workers=_workers(workers), save=keep, resume=resume, watch=watch,
+            budget=_budget(simulations, seconds),
         )  # fmt: skip
     if out is not None:
         found.strategy.save(out)
@@ -181,6 +179,13 @@ def play(
                     you.say(line)
     except (Left, EOFError):
         you.say(f"\nYou leave with {total:+g} after {played} {'game' if played == 1 else 'games'}.")
+
+
+def _workers(wanted: int | None, most: int | None = None) -> int:
+    """As many as are wanted or there are cores, but no more than there is work for."""
+    from unseen.arena.work import default_workers
+
+    return min(wanted or default_workers(), most or 10**6)
 
 
 def _budget(simulations: int, seconds: float) -> Any:

@@ -30,7 +30,7 @@ NO_PERCEPTS = np.zeros((0, 3), np.int64)
 
 
 class Aim(NamedTuple):
-    """A target for the search loop: `n` nodes of a trellis, `e` edges. Without a trellis, a node is how many percepts fit so far."""
+    """A target for the search loop: `n` nodes of a trellis, `e` edges. Without one, a node is how many percepts fit so far."""
 
     first: NDArray[np.int64]  # (n + 1,) where the edges of each node begin
     action: NDArray[np.int64]  # (e,)
@@ -92,23 +92,22 @@ def arrived(game, s, node, aim):
 
 
 @piece
-def look_ahead(game, states, p, node, aim, out, n, goes, tell):
-    """Where each of the `n` actions in `out` leads: `goes[k]` is a node, or LOST. Returns whether any stays on target."""
-    for k in range(n):
-        goes[k] = LOST
+def edges(game, states, p, node, aim, desk, n):
+    """The moves that stay on target, as places among the `n` in `desk.out`, and the nodes that they lead to."""
     if aim.is_exact:
-        for e in range(aim.first[node], aim.first[node + 1]):
-            goes[aim.place[e]] = aim.child[e]
-        return True
-    is_any = False
+        first, last = aim.first[node], aim.first[node + 1]
+        return aim.place[first:last], aim.child[first:last]
+    found = 0
     for k in range(n):
         states[1] = states[0]
-        step(game, states[1], out[k], tell)
-        t = match(aim.percepts, node, own_part(aim.viewer, p, out[k]), tell[PUBLIC], private_part(aim.viewer, tell))
+        step(game, states[1], desk.out[k], desk.tell)
+        own, private = own_part(aim.viewer, p, desk.out[k]), private_part(aim.viewer, desk.tell)
+        t = match(aim.percepts, node, own, desk.tell[PUBLIC], private)
         if t >= 0:
-            goes[k] = t
-            is_any = True
-    return is_any
+            desk.places[found] = k
+            desk.children[found] = t
+            found += 1
+    return desk.places[:found], desk.children[:found]
 
 
 @piece

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from unseen.compiling import Compiled, kernel, piece
 from unseen.engine import mix, next_key, random, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL, Game
-from unseen.search.aim import FREE, LOST, arrived, edge_to_world, look_ahead
+from unseen.search.aim import FREE, LOST, arrived, edge_to_world, edges
 from unseen.search.rules import NOW, PER_HISTORY, RATIO, WEIGHT
 from unseen.solving.table import NOWHERE, actions, averages, current, fits, mass, meet, n_actions, regrets, slot_of
 
@@ -47,7 +47,8 @@ class Desk(NamedTuple):
     out: NDArray[np.int64]  # (width,) actions
     tell: NDArray[np.int64]  # (3,) tokens
     chances: NDArray[np.float64]  # (width,) probabilities of actions
-    goes: NDArray[np.int64]  # (width,) where they lead in the aim
+    places: NDArray[np.int64]  # (width,) those that stay on target
+    children: NDArray[np.int64]  # (width,) where they lead
 
 
 class UniformPlayout(Compiled):
@@ -67,7 +68,8 @@ def new_path(length: int) -> Path:
 
 
 def new_desk(game: Game) -> Desk:
-    return Desk(np.zeros(game.width, np.int64), np.zeros(3, np.int64), np.zeros(game.width), np.zeros(game.width, np.int64))
+    out, places, children = (np.zeros(game.width, np.int64) for _ in range(3))
+    return Desk(out, np.zeros(3, np.int64), np.zeros(game.width), places, children)
 
 
 @piece
@@ -91,21 +93,14 @@ def pick(chances, n, total, rng):
 
 
 @piece
-def pick_on_target(chances, goes, n, total, rng):
-    """The same among those that stay on target, whose weights sum to `total`."""
-    for k in range(n):
-        if goes[k] < 0:
-            chances[k] = 0.0
-    return pick(chances, n, total, rng)
-
-
-@piece
-def weight_on_target(chances, goes, n):
-    total = 0.0
-    for k in range(n):
-        if goes[k] >= 0:
-            total += chances[k]
-    return total
+def pick_edge(chances, places, total, rng):
+    """The same among the edges of a node, which lead to some of the places."""
+    u = random(rng) * total
+    for e in range(len(places) - 1):
+        u -= chances[places[e]]
+        if u < 0.0:
+            return e
+    return len(places) - 1
 
 
 @piece
@@ -118,13 +113,21 @@ def draw_action(game, states, p, node, is_led, aim, n, desk, rng):
     if node < 0:
         k = pick(desk.chances, n, 1.0, rng)
         return k, desk.chances[k], 1.0, node
-    is_any = look_ahead(game, states, p, node, aim, desk.out, n, desk.goes, desk.tell)
-    total = weight_on_target(desk.chances, desk.goes, n) if is_any else 0.0
+    places, children = edges(game, states, p, node, aim, desk, n)
+    total = 0.0
+    for e in range(len(places)):
+        total += desk.chances[places[e]]
     if total <= 0.0:
         k = pick(desk.chances, n, 1.0, rng)
         return k, desk.chances[k], 1.0, FREE
-    k = pick_on_target(desk.chances, desk.goes, n, total, rng) if is_led else pick(desk.chances, n, 1.0, rng)
-    return k, desk.chances[k], (1.0 / total if desk.goes[k] >= 0 else 0.0), desk.goes[k]
+    if is_led:
+        e = pick_edge(desk.chances, places, total, rng)
+        return places[e], desk.chances[places[e]], 1.0 / total, children[e]
+    k = pick(desk.chances, n, 1.0, rng)
+    for e in range(len(places)):
+        if places[e] == k:
+            return k, desk.chances[k], 1.0 / total, children[e]
+    return k, desk.chances[k], 0.0, LOST
 
 
 @piece
@@ -153,12 +156,11 @@ def go_to_world(game, states, aim, node, desk, rng):
         e = edge_to_world(aim, node, rng)
         return aim.action[e], aim.child[e]
     n = game.actions(states[0], desk.out)
-    if not look_ahead(game, states, game.player(states[0]), node, aim, desk.out, n, desk.goes, desk.tell):
+    places, children = edges(game, states, game.player(states[0]), node, aim, desk, n)
+    if len(places) == 0:
         return 0, LOST
-    for k in range(n):
-        desk.chances[k] = 1.0 if desk.goes[k] >= 0 else 0.0
-    k = pick(desk.chances, n, weight_on_target(desk.chances, desk.goes, n), rng)
-    return desk.out[k], desk.goes[k]
+    e = int(random(rng) * len(places))
+    return desk.out[places[e]], children[e]
 
 
 @piece

@@ -21,10 +21,12 @@ WEIGHT, NOW, RATIO = 0, 1, 2
 
 
 @piece
-def matched(table, w, total, n, k, gamma):
-    """The probability of action `k` by regret matching that explores: even with probability `gamma`. `total` is the set's mass."""
-    greedy = max(table.real[regrets(w) + k], 0.0) / total if total > 0.0 else 1.0 / n
-    return gamma / n + (1.0 - gamma) * greedy
+def matching(total, n, gamma):
+    """Regret matching that explores, at a set of `n` actions whose positive regrets sum to `total`: even with probability `gamma`.
+
+    Returns e and f such that an action with regret r has probability e + f max(r, 0).
+    """
+    return (gamma / n, (1.0 - gamma) / total) if total > 0.0 else (1.0 / n, 0.0)
 
 
 @piece
@@ -82,31 +84,36 @@ class Outcome(Rule):
             return
         weight = table.real[before] if before != NOWHERE else notes[WEIGHT]
         if not is_new:
-            n, first, more = n_actions(table, w), averages(table, w), weight - table.real[mark(w)]
+            n, average, regret, more = n_actions(table, w), averages(table, w), regrets(w), weight - table.real[mark(w)]
+            even, greedy = matching(total, n, self.gamma)
             for k in range(n):
-                table.real[first + k] += more * matched(table, w, total, n, k, self.gamma)
+                table.real[average + k] += more * (even + greedy * max(table.real[regret + k], 0.0))
         table.real[mark(w)] = weight
         table.half[choice(w)] = before
 
     def spread(self, table, w, total, is_mine, n, chances):
         """The sampling distribution of the paper: the update player explores, the other follows its behaviour."""
         explore = self.epsilon if is_mine else 0.0
+        even, greedy = matching(total, n, self.gamma)
+        even, greedy = explore / n + (1.0 - explore) * even, (1.0 - explore) * greedy
+        regret = regrets(w)
         for k in range(n):
-            chances[k] = explore / n + (1.0 - explore) * matched(table, w, total, n, k, self.gamma)
+            chances[k] = even + greedy * max(table.real[regret + k], 0.0)
 
     def learn(self, table, worths, path, d, i, value, notes):
         """Lines 18 to 29. `value` is the estimate for player 0 of what followed, over g there; returns it for this history."""
         w, taken, total, player = path.infoset[d], path.taken[d], path.total[d], path.player[d]
-        n, g, regret = n_actions(table, w), path.before[d], regrets(w)
+        n, g, regret, average = n_actions(table, w), path.before[d], regrets(w), averages(table, w)
+        even, greedy = matching(total, n, self.gamma)
         known, first = (worths.real, path.worth[d]) if path.worth[d] != NOWHERE else (table.real, current(table, w))
         below = value * path.after[d]
         correction, here = below, 0.0
         if self.baseline != NO_BASELINE:
             correction -= known[first + taken]
             for k in range(n):
-                here += matched(table, w, total, n, k, self.gamma) * known[first + k]
+                here += (even + greedy * max(table.real[regret + k], 0.0)) * known[first + k]
         correction *= g / (path.drawn[d] * path.after[d])
-        here += matched(table, w, total, n, taken, self.gamma) * correction
+        here += (even + greedy * max(table.real[regret + taken], 0.0)) * correction
         weight = 1.0 / (path.reach[d] * g * notes[RATIO])
         if player == i:
             signed = weight if player == 0 else -weight
@@ -117,8 +124,9 @@ class Outcome(Rule):
                 for k in range(n):
                     table.real[regret + k] = max(table.real[regret + k], 0.0)
         elif not self.is_lazy:
+            weight *= notes[NOW]
             for k in range(n):
-                table.real[averages(table, w) + k] += weight * notes[NOW] * matched(table, w, total, n, k, self.gamma)
+                table.real[average + k] += weight * (even + greedy * max(table.real[regret + k], 0.0))
         if self.baseline != NO_BASELINE:
             follow(table.real, current(table, w) + taken, below, self.step)
         if path.worth[d] != NOWHERE:
@@ -192,8 +200,9 @@ class RegretMatching(Bandit):
         self.gamma = gamma
 
     def spread(self, table, w, total, is_mine, n, chances):
+        even, greedy = matching(total, n, self.gamma)
         for k in range(n):
-            chances[k] = matched(table, w, total, n, k, self.gamma)
+            chances[k] = even + greedy * max(table.real[regrets(w) + k], 0.0)
 
     def reward(self, table, w, taken, reward, drawn):
         for k in range(n_actions(table, w)):
