@@ -272,7 +272,11 @@ def test_ctrl_c_keeps_the_games(tmp_path):
     out = tmp_path / "games.jsonl"
     command = [sys.executable, "-m", "unseen", "match", KUHN, "oos(simulations=3000)", "random", "--games", "1000000",
                "--workers", "2", "--out", str(out), "--json"]  # fmt: skip
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def heed():  # Ctrl-C is ignored if the tests run in the background
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heed)
     while not out.exists() or len(out.read_text().splitlines()) < 20:
         time.sleep(0.1)
         assert process.poll() is None
@@ -444,3 +448,23 @@ def test_playing_at_the_terminal():
 
 def test_agents_are_agents():
     assert all(issubclass(type(make_agent(name, load(KUHN))), Agent) for name in AGENTS)
+
+
+def test_the_paper_is_reproduced(tmp_path):
+    """At the size of a test: the page has its table, figure and claims, and nothing is done twice."""
+    done = run_cli("reproduce", "oos", "--quick", "--out", str(tmp_path), "--json")
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    page = (tmp_path / "quick.md").read_text()
+    assert (tmp_path / "figure2_quick.png").exists()
+    for words in (
+        "| PST | 300 |",
+        "0.203 + 0.211 = 0.414 (1 s)",
+        "win rate of OOS against ISMCTS",
+        "PST (delta = 0.8) wins 256 of 500",
+    ):
+        assert words in page
+    assert len(result["claims"]) == 11
+    again = run_cli("reproduce", "oos", "--quick", "--out", str(tmp_path), "--json")
+    assert json.loads(again.stdout) == result
+    assert "stitched" not in again.stderr

@@ -139,6 +139,7 @@ def test_json_is_alone_on_standard_output():
 INTERRUPTED = """
 import os, signal
 from unseen import cli, progress
+signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored if the tests run in the background
 progress.ProgressBar.__call__ = lambda self, done: os.kill(os.getpid(), signal.SIGINT)
 cli.main()
 """
