@@ -43,8 +43,8 @@ def our_rate(game_name: str, history: tuple[int, ...], spec: str) -> Callable[[]
 
     def once() -> float:
         agent.searcher.drop()
-        began, made = time.perf_counter(), agent.searcher.run_for(SECONDS)
-        return made / (time.perf_counter() - began)
+        began = time.perf_counter()
+        return agent.searcher.run_until(began + SECONDS) / (time.perf_counter() - began)
 
     return once
 

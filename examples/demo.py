@@ -60,7 +60,7 @@ def main() -> None:
     for name, (agent, _) in PLAYERS.items():
         with console.status(f"{name}: playing {GAMES} games..."):
             played = match(GAME, agent.format(BUDGETS[1]), str(OUT / "near_equilibrium.strategy"), GAMES)
-        (low, high), rate = played.ci, played.rate
+        (low, high), rate = played.ci or (0.0, 0.0), played.rate
         table.add_row(
             name,
             str(GAMES),

@@ -84,6 +84,32 @@ def test_faults_are_named_and_forfeit_the_game(how, words):
             assert str(list(played.history)) in str(played.fault)
 
 
+class Broken(load(KUHN).__class__):
+    """Kuhn poker with a rule that does not work at the end."""
+
+    def utility(self, s, who):
+        raise ZeroDivisionError
+
+
+def test_a_fault_of_the_game_is_not_the_agents():
+    with pytest.raises(unseen.GameFault, match="utility raised ZeroDivisionError"):
+        match(Broken(), "random", "random", games=3)
+
+
+class Deadly(RandomAgent):
+    """Kills its process."""
+
+    name = "deadly"
+
+    def choose(self, actions):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_worker_that_dies_is_an_error_not_a_wait():
+    with pytest.raises(unseen.UnseenError, match="a worker process ended"):
+        match(KUHN, Deadly(), "random", games=8, workers=2)
+
+
 def test_the_referee_tells_agents_what_they_may_know():
     class Watcher(RandomAgent):
         def __init__(self):
@@ -417,6 +443,8 @@ def test_commands(tmp_path):
     result = json.loads(run_cli("match", KUHN, "oos(simulations=50)", "random", "--games", "20", "--workers", "1", "--json").stdout)
     assert result["games"] == 20 == result["wins"] + result["draws"] + result["losses"]
     assert result["ci"][0] <= result["mean"] <= result["ci"][1]
+    single = run_cli("match", KUHN, "random", "random", "--games", "1", "--json").stdout
+    assert json.loads(single, parse_constant=pytest.fail)["ci"] is None
     file = tmp_path / "kuhn.strategy"
     done = run_cli("measure", KUHN, "oos(simulations=50)", "--workers", "1", "--out", str(file), "--json")
     result = json.loads(done.stdout)
@@ -430,6 +458,8 @@ def test_commands(tmp_path):
         (("measure", KUHN, "oos", "--method", "guess"), "method is 'guess'"),
         (("match", KUHN, "oos", "random", "--simulations", "5", "--seconds", "1"), "not both"),
         (("match", KUHN, "oos", "random", "--out", str(tmp_path / "no" / "x")), "cannot write"),
+        (("measure", KUHN, "random", "--out", "/dev/null"), "cannot write /dev/null"),
+        (("match", KUHN, "x" * 300, "random"), "is unknown. The agents are: random"),
         (("play", KUHN, "--seat", "third"), "must be first, second or both"),
     ):
         done = run_cli(*wrong)

@@ -12,13 +12,91 @@ from helpers import all_positions
 from scipy.stats import chisquare
 
 import unseen
-from unseen import PUBLIC, Position, SequenceForm, Strategy, load
+from unseen import CHANCE, PUBLIC, TERMINAL, Game, Position, SequenceForm, Strategy, load, parameter
 from unseen.compiling import as_python
 from unseen.search import loop
 from unseen.search.aim import edge_to_world
 from unseen.search.rules import PER_HISTORY, PER_INFOSET, Exp3, Outcome, RegretMatching, UpperConfidence
 from unseen.search.searcher import Searcher, table_bytes
 from unseen.solving.table import as_arrays, columns, from_arrays
+
+
+class Silent(Game):
+    """A coin that nobody sees says who may guess: the first player one of two sides, or the second one of four."""
+
+    state = np.dtype([("coin", "i1"), ("guess", "i1")])
+    num_actions = 4
+    num_outcomes = 2
+    max_length = 2
+
+    def start(self, s):
+        s.coin = -1
+        s.guess = -1
+
+    def player(self, s):
+        if s.coin < 0:
+            return CHANCE
+        return s.coin if s.guess < 0 else TERMINAL
+
+    def actions(self, s, out):
+        n = 2 if s.coin <= 0 else 4
+        for k in range(n):
+            out[k] = k
+        return n
+
+    def apply(self, s, a, tell):
+        if s.coin < 0:
+            s.coin = a
+        else:
+            s.guess = a
+
+    def utility(self, s, who):
+        u = float(s.guess + 1) if s.coin == 0 else -float(s.guess + 1)
+        return u if who == 0 else -u
+
+
+class Long(Game):
+    """The first player makes hidden moves, again and again; one of each is right. Then the second guesses, and so on."""
+
+    rounds: int = parameter(600, minimum=1, maximum=2000)
+    told: int = parameter(0, minimum=0, maximum=1)
+    state = np.dtype([("moves", "i4"), ("score", "i4")])
+    num_actions = 2
+
+    @property
+    def max_length(self):
+        return 2 * self.rounds
+
+    def start(self, s):
+        s.moves = 0
+        s.score = 0
+
+    def player(self, s):
+        return TERMINAL if s.moves == 2 * self.rounds else s.moves % 2
+
+    def actions(self, s, out):
+        out[0] = 0
+        out[1] = 1
+        return 2
+
+    def apply(self, s, a, tell):
+        s.score += a if s.moves % 2 == 0 else -a
+        s.moves += 1
+        tell[PUBLIC] = self.told * (1 + a)
+
+    def utility(self, s, who):
+        u = float(s.score) / self.rounds
+        return u if who == 0 else -u
+
+
+class TooLong(Long):
+    """Goes on for longer than it says, but only rarely."""
+
+    max_length = 20
+
+    def player(self, s):
+        return TERMINAL if s.moves >= (2000 if s.score >= 7 and s.moves >= 20 else 20) else s.moves % 2
+
 
 GAMES = ("kuhn_poker", "ii_goofspiel(cards=3)", "liars_dice(faces=2)", "coordination")
 
@@ -161,10 +239,10 @@ def test_updates_are_exact_on_average(spec, targeting, delta, is_capped):
 
 @pytest.mark.parametrize("baseline", [PER_INFOSET, PER_HISTORY])
 @pytest.mark.parametrize("targeting", ["infoset", "public"])
-@pytest.mark.parametrize("spec", GAMES)
+@pytest.mark.parametrize("spec", [*GAMES, "silent"])
 def test_baselines_leave_updates_exact_on_average(spec, targeting, baseline):
-    form = SequenceForm(spec)
-    searcher = with_full_tree(spec, Outcome(delta=0.5, baseline=baseline, gamma=0.1), targeting)
+    form = SequenceForm(Silent() if spec == "silent" else spec)
+    searcher = with_full_tree(form.game, Outcome(delta=0.5, baseline=baseline, gamma=0.1), targeting)
     for position in targets(form.game, targeting)[:12]:
         assert_unbiased(searcher, form, position)
 
@@ -314,6 +392,100 @@ def test_search_from_the_start_converges(spec, options):
         behaviours = [t.behaviour(searcher.sums(t.keys, t.first, t.sequences)) for t in form.players]
         found.append(form.evaluate(form.strategy(*behaviours)).exploitability)
     assert found[1] < 0.5 * found[0]
+
+
+def plain(rule):
+    """A rule whose methods run as plain Python."""
+    for name in ("arrive", "spread", "learn", "reward"):
+        if hasattr(rule, name):
+            setattr(rule, name, types.MethodType(as_python(getattr(type(rule), name)), rule))
+    return rule
+
+
+def test_bandits_by_their_formulas():
+    """One set with three actions, from known sums and visits."""
+    searcher = Searcher(load("liars_dice(faces=2)"), UpperConfidence(), "none", seed=1)
+    searcher.run(1)
+    table, chances = searcher.table, np.zeros(4)
+    content = columns(table)
+    w, n = int(content.block[0]), int(content.n_actions[0])
+    sums, visits = np.array([3.0, -2.0, 1.0, 0.5])[:n], np.array([10.0, 2.0, 5.0, 4.0])[:n]
+
+    def put():
+        table.real[content.regret[:n]], table.real[content.average[:n]] = sums, visits
+
+    put()
+    with np.errstate(over="ignore"):
+        for c in (0.1, 2.0):
+            plain(UpperConfidence(c)).spread(table, w, 0.0, True, n, chances)
+            bounds = sums / visits + c * np.sqrt(np.log(visits.sum()) / visits)
+            assert chances[:n].tolist() == np.eye(n)[bounds.argmax()].tolist()
+        total = np.maximum(sums, 0).sum()
+        plain(RegretMatching(0.2)).spread(table, w, total, True, n, chances)
+        assert chances[:n] == pytest.approx(0.2 / n + 0.8 * np.maximum(sums, 0) / total)
+        plain(Exp3(0.2, 4.0)).spread(table, w, total, True, n, chances)
+        weights = np.exp(0.2 / n * sums)
+        assert chances[:n] == pytest.approx(0.2 / n + 0.8 * weights / weights.sum())
+        taken = np.eye(n)[1]
+        for rule, want in (
+            (UpperConfidence(), sums + 0.7 * taken), (RegretMatching(), sums - 0.7 + taken * 0.7 / 0.25),
+            (Exp3(0.1, 4.0), sums + taken * 0.5 * (1 + 0.7 / 4.0) / 0.25),
+        ):  # fmt: skip
+            put()
+            plain(rule).reward(table, w, 1, 0.7, 0.25)
+            assert table.real[content.regret[:n]] == pytest.approx(want)
+
+
+def test_later_simulations_count_more_if_asked():
+    """With power 1 the average of a set that is always reached is the sum of t times its behaviour in simulation t."""
+    game = load("matching_pennies")
+    for is_lazy in (False, True):
+        searcher = Searcher(game, Outcome(power=1.0, is_lazy=is_lazy, epsilon=1.0), "none", seed=5)
+        want = np.zeros(2)
+        searcher.run(2)  # both players' sets are met
+        searcher.catch_up()
+        content = columns(searcher.table)
+        mine = content.average[:2] if searcher.table.player[0] == 0 else content.average[2:]
+        regrets = content.regret[:2] if searcher.table.player[0] == 0 else content.regret[2:]
+        start = searcher.table.real[mine].copy()
+        for t in range(3, 40):
+            positive = np.maximum(searcher.table.real[regrets], 0.0)
+            behaviour = positive / positive.sum() if positive.sum() > 0 else np.full(2, 0.5)
+            if is_lazy or t % 2 == 0:  # sampled averages are added when the other player is updated
+                want += t * (0.005 + 0.99 * behaviour)
+            searcher.run(1)
+        searcher.catch_up()
+        assert searcher.table.real[mine] - start == pytest.approx(want)
+
+
+def test_deep_games_keep_their_numbers():
+    """Hundreds of moves: weights are bounded, and beliefs of more than 2^1000 histories are drawn evenly."""
+    game = Long(rounds=600, told=1)
+    for rule in (Outcome(), Outcome(gamma=0.0, baseline=PER_HISTORY, is_lazy=True)):
+        searcher = Searcher(game, rule, "infoset", seed=1)
+        searcher.run(5000)
+        assert np.isfinite(searcher.table.real[columns(searcher.table).regret]).all()
+    hidden = Long(rounds=1100)
+    position = Position(hidden, [0, 1] * 1100 + [])
+    belief = unseen.Belief(hidden, 1, position.seen(1)[:-1], 1)
+    assert belief.count.bit_length() > 1000
+    ones = [sum(h[::2]) / len(h[::2]) for h in belief.sample_histories(20, seed=1)]
+    assert all(0.4 < share < 0.6 for share in ones)
+    assert len({h[-4:] for h in belief.sample_histories(40, seed=2)}) > 3
+
+
+def test_a_game_that_is_too_long_is_a_fault_not_a_crash():
+    searcher = Searcher(TooLong(), Outcome(), "none", seed=1)
+    with pytest.raises(unseen.GameFault, match="broke the protocol"):
+        searcher.run(10_000)
+
+
+def test_without_leading_the_running_ratio_stays_one():
+    searcher = Searcher(load("liars_dice"), Outcome(is_running=True, delta=0.0), "infoset", seed=1)
+    position = Position(searcher.game, [4, 2])
+    searcher.aim(0, position.seen(0))
+    searcher.run(1000)
+    assert searcher.notes[2] == 1.0
 
 
 @pytest.mark.parametrize("rule", [UpperConfidence(0.3), RegretMatching(), Exp3()])

@@ -93,10 +93,12 @@ class Belief:
         return int(self._completions[0]) if len(self.trellis.ends) else 0
 
     @property
-    def weights(self) -> NDArray[np.float64]:
-        """For each node of the trellis the number of histories that go on from there, up to a common factor."""
-        excess = max(0, self.count.bit_length() - 1000)  # beyond what a float can hold
-        return (self._completions >> excess if excess else self._completions).astype(np.float64)
+    def shares(self) -> NDArray[np.float64]:
+        """For each edge of the trellis the part of its node's histories that go on by it."""
+        trellis = self.trellis
+        before = np.repeat(self._completions, np.diff(trellis.first))
+        shares: NDArray[np.float64] = (self._completions[trellis.child] / before).astype(np.float64)
+        return shares  # quotients of Python integers where there are too many histories for floats
 
     def histories(self) -> Iterator[tuple[int, ...]]:
         """Every history, in lexicographic order."""
@@ -112,10 +114,10 @@ class Belief:
     def sample_histories(self, n: int, seed: int = 0) -> list[tuple[int, ...]]:
         """`n` histories drawn uniformly, with replacement."""
         trellis = self._some()
-        path, rng, weights = np.zeros(self.game.max_length + 1, np.int64), random_state(seed), self.weights
+        path, rng, shares = np.zeros(self.game.max_length + 1, np.int64), random_state(seed), self.shares
         drawn = []
         for _ in range(n):
-            length = draw_history(trellis, weights, path, rng)
+            length = draw_history(trellis, shares, path, rng)
             drawn.append(tuple(path[:length].tolist()))
         return drawn
 
@@ -398,20 +400,27 @@ def add_up(first, child, ends, ways, completions):
 
 
 @kernel
-def draw_history(trellis, completions, path, rng):
+def draw_history(trellis, shares, path, rng):
     """A history drawn uniformly: its actions in `path`. Returns its length."""
     node = 0
     length = 0
     while True:
-        left = random(rng) * completions[node]
-        if trellis.ends[node]:
-            left -= 1.0
-            if left < 0.0:
+        edge = draw_edge(trellis.first[node], trellis.first[node + 1], shares, rng)
+        if edge == trellis.first[node + 1]:
+            if trellis.ends[node]:
                 return length
-        edge = trellis.first[node]
-        while edge < trellis.first[node + 1] - 1 and left >= completions[trellis.child[edge]]:
-            left -= completions[trellis.child[edge]]
-            edge += 1
+            edge -= 1  # what is left over is rounding
         path[length] = trellis.action[edge]
         length += 1
         node = trellis.child[edge]
+
+
+@piece
+def draw_edge(first, last, shares, rng):
+    """One of the edges `first` to `last` - 1, each as likely as its share; `last` for what they leave over."""
+    left = random(rng)
+    edge = first
+    while edge < last and left >= shares[edge]:
+        left -= shares[edge]
+        edge += 1
+    return edge

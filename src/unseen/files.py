@@ -23,7 +23,9 @@ CHECKSUM_BYTES = 32
 
 
 def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
-    """Write `chunks` to `path` by way of a temporary file beside it."""
+    """Write `chunks` to `path` by way of a temporary file beside it. A link stays one; a device is not replaced."""
+    path = Path(os.path.realpath(path))
+    check_file(path)
     temporary = None
     try:
         with tempfile.NamedTemporaryFile(dir=path.parent, prefix=".unseen-", suffix=".tmp", delete=False) as file:
@@ -44,7 +46,7 @@ def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
 
 def check_file(path: Path) -> None:
     """Raise if there can be no file of this name, before any work is done for it."""
-    if path.is_dir() or not path.parent.is_dir():
+    if (path.exists() and not path.is_file()) or not path.parent.is_dir():
         raise UnseenError(f"cannot write {path}: name a file in a folder that exists.")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import random
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -138,11 +139,12 @@ class SearchAgent(Agent):
             self.searcher.drop()
 
     def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
+        began = time.perf_counter()
         self.searcher.aim(self.seat, self.seen)
         if self.budget.simulations:
             self.searcher.run(self.budget.simulations)
         else:
-            self.searcher.run_for(self.budget.seconds)
+            self.searcher.run_until(began + self.budget.seconds)
         found = self.searcher.behaviour(self.seat, self.seen, len(actions))
         if self.greedy:
             found = (found == found.max()) / (found == found.max()).sum()

@@ -44,11 +44,11 @@ class Match:
         return sum(self.payoffs) / len(self.games) if self.games else 0.0
 
     @property
-    def ci(self) -> tuple[float, float]:
-        """The 95% interval of the mean payoff."""
+    def ci(self) -> tuple[float, float] | None:
+        """The 95% interval of the mean payoff; None if there are too few games to tell."""
         n, mean = len(self.games), self.mean
         if n < 2:
-            return (-float("inf"), float("inf"))
+            return None
         margin = Z * sqrt(sum((x - mean) ** 2 for x in self.payoffs) / (n - 1) / n)
         return mean - margin, mean + margin
 

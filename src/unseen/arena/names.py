@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from unseen.arena.agents import Agent, Budget, RandomAgent, SearchAgent, StrategyAgent
@@ -91,7 +91,10 @@ def make_solved(game: Game, name: str, o: Options) -> Agent:
 
 @lru_cache(maxsize=4)
 def _solution(game: Game, algorithm: str, until: float) -> Strategy:
-    return solve(game, algorithm, until=until).strategy
+    found = solve(game, algorithm, until=until)
+    if found.stopped:
+        raise KeyboardInterrupt
+    return found.strategy
 
 
 LANCTOT = (
@@ -131,15 +134,15 @@ AGENTS: dict[str, Kind] = {
 
 def make_agent(spec: str, game: Game) -> Agent:
     """The agent that a string names, for a game. A string that is a file's path is a strategy."""
-    if Path(spec).suffix == ".strategy" or Path(spec).is_file():
-        if not Path(spec).is_file():
-            raise UnseenError(f"agent {spec!r}: there is no such strategy file.")
+    if os.path.isfile(spec):
         return StrategyAgent(Strategy.load(spec, game), spec)
+    if spec.endswith(".strategy"):
+        raise UnseenError(f"agent {spec!r}: there is no such strategy file.")
     name, given = parse(spec, "agent")
     if name not in AGENTS:
         near = nearest(name, AGENTS)
-        hint = f"did you mean {near!r}? " if near else ""
-        raise UnseenError(f"agent {name!r} is unknown; {hint}The agents are: {', '.join(AGENTS)}, or the path of a strategy file.")
+        hint = f"; did you mean {near!r}?" if near else "."
+        raise UnseenError(f"agent {name!r} is unknown{hint} The agents are: {', '.join(AGENTS)}, or the path of a strategy file.")
     kind = AGENTS[name]
     for key in given:
         if key not in kind.options:

@@ -18,6 +18,7 @@ import numpy as np
 
 from unseen.arena.agents import Agent, Budget, Choice
 from unseen.engine import largest_payoff
+from unseen.errors import GameFault, RuleError
 from unseen.game import Game
 from unseen.position import Position, history_text
 
@@ -107,6 +108,8 @@ def _largest(game: Game) -> float:
 def _call(method: Any, *args: Any) -> Any:
     try:
         return method(*args)
+    except (GameFault, RuleError):
+        raise  # the game's fault, not the agent's
     except Exception as error:
         raise _AtFault(f"raised {type(error).__name__}: {error}") from error
 

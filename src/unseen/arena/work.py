@@ -5,13 +5,18 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import load
 
+AHEAD = 8
+"""Tasks for each worker that wait to be done or to be taken."""
 _job: Any = None
 
 
@@ -31,8 +36,23 @@ def run_all(make: Callable[..., Any], args: tuple[Any, ...], tasks: Iterable[Any
         yield from map(make(*args), tasks)
         return
     context = multiprocessing.get_context("spawn")
-    with context.Pool(workers, _start, (make, tuple(map(_ship, args)))) as pool:
-        yield from pool.imap(_do, tasks)
+    pool = ProcessPoolExecutor(workers, context, _start, (make, tuple(map(_ship, args))))
+    try:
+        waiting: deque[Future[Any]] = deque()
+        for task in tasks:
+            waiting.append(pool.submit(_do, task))
+            if len(waiting) > AHEAD * workers:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    except BrokenProcessPool:
+        raise UnseenError(
+            "a worker process ended before its work was done; was there too little memory? Try fewer workers."
+        ) from None
+    finally:
+        for process in list((pool._processes or {}).values()):  # a search may take long, and nobody waits for it now
+            process.terminate()
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _ship(value: Any) -> Any:

@@ -67,7 +67,7 @@ def match(
         raise KeyboardInterrupt
     rate, low, high = found.rate
     result = {
-        "game": loaded.spec, "agents": found.names, "games": len(found.games), "mean": found.mean, "ci": list(found.ci),
+        "game": loaded.spec, "agents": found.names, "games": len(found.games), "mean": found.mean, "ci": found.ci,
         "wins": found.wins, "draws": found.draws, "losses": found.losses, "rate": rate, "rate_ci": [low, high],
         "faults": [str(played.fault) for played in found.faults], "stopped": found.stopped,
     }  # fmt: skip
@@ -75,7 +75,8 @@ def match(
         "first": first,
         "second": second,
         "games": len(found.games),
-        "mean payoff of the first": f"{found.mean:+.4f}   (95%: {found.ci[0]:+.4f} to {found.ci[1]:+.4f})",
+        "mean payoff of the first": f"{found.mean:+.4f}"
+        + (f"   (95%: {found.ci[0]:+.4f} to {found.ci[1]:+.4f})" if found.ci else ""),
         "wins, draws, losses": f"{found.wins:,}, {found.draws:,}, {found.losses:,}",
         "win rate, draws counting half": f"{rate:.1%}   (95%: {low:.1%} to {high:.1%})",
     }
@@ -118,6 +119,8 @@ def measure(
             loaded, agent, method, matches=matches, seed=seed, workers=_workers(workers), save=keep, resume=resume, watch=watch,
             budget=_budget(simulations, seconds),
         )  # fmt: skip
+    if not found.searches:
+        raise KeyboardInterrupt
     if out is not None:
         found.strategy.save(out)
     best = found.evaluation.best_response

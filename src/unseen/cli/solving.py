@@ -148,7 +148,7 @@ def plot(
 @command
 def reproduce(
     paper: Annotated[str, typer.Argument(metavar="PAPER", help="mccfr or oos.")],
-    out: Annotated[Path, typer.Option(help="The folder for the page, its picture and the logs of all runs.")] = Path("reproduced"),
+    out: Annotated[Path | None, typer.Option(help="The folder for the page, its picture and all runs: reproduced/PAPER.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller versions of the games, a few minutes.")] = False,
     nodes: Annotated[int | None, typer.Option(min=1000, help="mccfr: histories that each algorithm may visit.")] = None,
     seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
@@ -158,6 +158,7 @@ def reproduce(
     Runs that are complete in the folder are not done again, so an experiment that was stopped goes on.
     """
     from unseen.reproduce import mccfr, oos
+    from unseen.reproduce.page import page_name
 
     if paper not in ("mccfr", "oos"):
         raise UnseenError(f"paper is {paper!r}, but must be mccfr or oos.")
@@ -167,8 +168,9 @@ def reproduce(
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
+    out = out or Path("reproduced") / paper
     claims = mccfr.reproduce(out, quick, nodes, seed, say) if paper == "mccfr" else oos.reproduce(out, quick, seed, say)
-    page = out / mccfr.page_name(quick)
+    page = out / page_name(quick)
     table = Table("the paper says", "held", title=f"written to {page}")
     for claim in claims:
         table.add_row(claim.text, {True: "yes", False: "no", None: "not tested"}[claim.held])

@@ -20,7 +20,7 @@ from unseen.convergence import Run, draw_axis, read_log
 from unseen.drawing import save_picture
 from unseen.exact.sequence_form import SequenceForm
 from unseen.files import write_atomically
-from unseen.reproduce.page import Claim, Say, claims_table, make_folder, seconds, table, write_page
+from unseen.reproduce.page import Claim, Say, claims_table, make_folder, page_name, seconds, table, write_page
 from unseen.solving.algorithms import make_solver
 from unseen.solving.solvers import Solver
 
@@ -303,10 +303,6 @@ def time_per_iteration(solver: Solver, least: float = 2.0) -> float:
         solver.run(batch := max(iterations, 1))
         iterations += batch
     return (time.perf_counter() - began) / iterations
-
-
-def page_name(quick: bool) -> str:
-    return "quick.md" if quick else "page.md"
 
 
 def reproduce(folder: Path, quick: bool = False, nodes: int | None = None, seed: int = 0, say: Say = print) -> list[Claim]:

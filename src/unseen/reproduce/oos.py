@@ -19,7 +19,7 @@ from unseen.arena.measures import measure
 from unseen.arena.work import default_workers
 from unseen.drawing import save_picture
 from unseen.files import write_atomically
-from unseen.reproduce.page import Claim, Say, claims_table, make_folder, table, write_page
+from unseen.reproduce.page import Claim, Say, claims_table, make_folder, page_name, table, write_page
 
 DELTAS = (0.1, 0.5, 0.8, 0.9, 0.99, 1.0)
 TARGETINGS = {"IST": "infoset", "PST": "public"}
@@ -71,6 +71,7 @@ class Experiment:
         self.folder, self.scale, self.seed, self.say, self.workers = folder, scale, seed, say, workers
         self.is_quick = scale is QUICK
         self.cells: dict[str, Cell] = {}
+        self.part = folder  # where an unfinished measurement is kept
         self.picture = folder / ("figure2_quick.png" if self.is_quick else "figure2.png")
         make_folder(folder / "cells")
 
@@ -80,7 +81,9 @@ class Experiment:
         file = self.folder / "cells" / f"{kind}_seed{self.seed}_{name.replace(' ', '_')}.json"
         if not file.exists():
             self.say(name)
+            self.part = file.with_suffix(".part")
             write_atomically(file, [json.dumps(compute(*args)).encode()])
+            self.part.unlink(missing_ok=True)
         self.cells[name] = json.loads(file.read_text())
 
     def run(self) -> None:
@@ -119,14 +122,12 @@ class Experiment:
 
     def measure(self, game: str, spec: str, method: str) -> Cell:
         """The exploitability of an agent; what a stopped stitching had found is taken up."""
-        keep = self.folder / "cells" / f"{spec.replace(' ', '')}.part" if method == "stitching" else None
+        keep = self.part if method == "stitching" else None
         found = measure(
             game, spec, method, matches=self.scale.matches, seed=self.seed, workers=self.workers, save=keep, resume=True
         )
         if not found.is_complete:
             raise KeyboardInterrupt
-        if keep is not None:
-            keep.unlink()
         return {
             "best_response": found.evaluation.best_response, "exploitability": found.evaluation.exploitability,
             "rate": found.rate,
@@ -339,10 +340,6 @@ def agent(name: str, delta: float, simulations: int) -> str:
     if name == "VR-PST":
         return f"vr_oos(targeting=public, delta={delta}, simulations={simulations})"
     return f"oos(targeting={TARGETINGS[name]}, delta={delta}, simulations={simulations})"
-
-
-def page_name(quick: bool) -> str:
-    return "quick.md" if quick else "page.md"
 
 
 def reproduce(folder: Path, quick: bool = False, seed: int = 0, say: Say = print, workers: int | None = None) -> Sequence[Claim]:

@@ -32,6 +32,11 @@ def claims_table(claims: Iterable[Claim]) -> str:
     return table(("the paper says", "measured here", "verdict"), [(c.text, c.measured, VERDICTS[c.held]) for c in claims])
 
 
+def page_name(quick: bool) -> str:
+    """The file of a page."""
+    return "quick.md" if quick else "page.md"
+
+
 def make_folder(folder: Path) -> None:
     """The folder for an experiment's results."""
     try:

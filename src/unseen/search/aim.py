@@ -15,9 +15,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.belief import ANYONE, DEFAULT_CAP, Belief, is_end, match
+from unseen.belief import ANYONE, DEFAULT_CAP, Belief, draw_edge, is_end, match
 from unseen.compiling import kernel, piece
-from unseen.engine import own_part, private_part, random, scratch, step
+from unseen.engine import own_part, private_part, scratch, step
 from unseen.errors import UnseenError
 from unseen.game import PUBLIC, Game
 from unseen.position import Percept
@@ -37,7 +37,7 @@ class Aim(NamedTuple):
     place: NDArray[np.int64]  # (e,) the place of the action among the legal ones
     child: NDArray[np.int64]  # (e,)
     ends: NDArray[np.bool_]  # (n,) whether the target is reached there
-    ways: NDArray[np.float64]  # (n,) how many histories go on from here to the target, up to a common factor
+    shares: NDArray[np.float64]  # (e,) the part of the target's histories through its node that go on by an edge
     percepts: NDArray[np.int64]  # (t, 3) what the viewer has seen
     viewer: int
     to_move: int
@@ -65,7 +65,7 @@ def aim_at(game: Game, viewer: int, seen: Iterable[Percept], cap: int = DEFAULT_
     place = np.zeros(len(trellis.action), np.int64)
     find_places(game, trellis.states, trellis.first, trellis.action, scratch(game)[0], place)
     return Aim(
-        trellis.first, trellis.action, place, trellis.child, trellis.ends, belief.weights, percepts, viewer, mover, True, True
+        trellis.first, trellis.action, place, trellis.child, trellis.ends, belief.shares, percepts, viewer, mover, True, True
     )
 
 
@@ -113,9 +113,4 @@ def edges(game, states, p, node, aim, desk, n):
 @piece
 def edge_to_world(aim, node, rng):
     """An edge of the trellis, drawn so that all histories of the target are equally likely."""
-    left = random(rng) * aim.ways[node]
-    e = aim.first[node]
-    while e < aim.first[node + 1] - 1 and left >= aim.ways[aim.child[e]]:
-        left -= aim.ways[aim.child[e]]
-        e += 1
-    return e
+    return min(draw_edge(aim.first[node], aim.first[node + 1], aim.shares, rng), aim.first[node + 1] - 1)

@@ -23,8 +23,10 @@ from unseen.search.aim import FREE, LOST, arrived, edge_to_world, edges
 from unseen.search.rules import NOW, PER_HISTORY, RATIO, WEIGHT
 from unseen.solving.table import NOWHERE, actions, averages, current, fits, mass, meet, n_actions, regrets, slot_of
 
-STUCK = -1
-"""In place of a depth: the simulation found no way to the target, and taught nothing."""
+STUCK, BROKEN = -1, -2
+"""In place of a depth: the simulation found no way to the target, and taught nothing; the game broke the protocol."""
+TINY, HUGE = 1e-250, 1e250
+"""Bounds of probabilities and their ratios, so that in very deep games weights stay numbers."""
 
 
 class Path(NamedTuple):
@@ -176,8 +178,11 @@ def descend(game, rule, playout, aim, states, i, may_grow, table, worths, path, 
     reach, ratio, g = 1.0, 1.0, 1.0
     depth = 0
     is_inside = True
+    steps = 0
     p = game.player(s)
     while is_inside and p != TERMINAL:
+        if steps == len(path.player):
+            return BROKEN, 0.0, 0.0
         if rule.jumps and node >= 0:
             a, node = go_to_world(game, states, aim, node, desk, rng)
             if node == LOST:
@@ -190,7 +195,7 @@ def descend(game, rule, playout, aim, states, i, may_grow, table, worths, path, 
                 for k in range(n):
                     desk.chances[k] = game.chance(s, desk.out[k], n)
                 k, _, factor, node = draw_action(game, states, p, node, is_led, aim, n, desk, rng)
-                ratio *= factor
+                ratio = min(ratio * factor, HUGE)
             a = desk.out[k]
         else:
             key = key0 if p == 0 else key1
@@ -211,12 +216,14 @@ def descend(game, rule, playout, aim, states, i, may_grow, table, worths, path, 
                     desk.out[k] = table.half[first + k]
             path.before[depth] = g
             k, drawn, factor, node = draw_action(game, states, p, node, is_led, aim, n, desk, rng)
-            ratio *= factor
+            ratio = min(ratio * factor, HUGE)
             path.player[depth] = p
             path.infoset[depth] = w
             path.worth[depth] = NOWHERE
             if rule.baseline == PER_HISTORY:
-                path.worth[depth] = worths_of(game, s, p, mix(key0 + mix(key1)), may_grow, table, w, worths, desk.out)
+                path.worth[depth] = worths_of(
+                    game, s, p, mix(key0 + mix(key1 + np.uint64(p))), may_grow, table, w, worths, desk.out
+                )
             path.taken[depth] = k
             path.total[depth] = total
             path.drawn[depth] = drawn
@@ -224,11 +231,12 @@ def descend(game, rule, playout, aim, states, i, may_grow, table, worths, path, 
             path.after[depth] = 1.0 if rule.is_running else delta * ratio + 1.0 - delta
             depth += 1
             if p == i:
-                reach *= drawn
+                reach = max(reach * drawn, TINY)
             a = np.int64(table.half[first + k])
             here = averages(table, w) + k
             before0, before1 = (here, before1) if p == 0 else (before0, here)
         step(game, s, a, desk.tell)
+        steps += 1
         key0, key1 = next_key(key0, 0, p, a, desk.tell), next_key(key1, 1, p, a, desk.tell)
         p = game.player(s)
         if node >= 0:
@@ -237,15 +245,21 @@ def descend(game, rule, playout, aim, states, i, may_grow, table, worths, path, 
             g = delta * ratio + 1.0 - delta
     while p != TERMINAL:
         n = game.actions(s, desk.out)
+        if n <= 0 or steps == len(path.player):
+            return BROKEN, 0.0, 0.0
         k = sample_chance(game, s, desk.out, n, rng) if p == CHANCE else playout.draw(game, s, desk.out, n, rng)
         step(game, s, desk.out[k], desk.tell)
+        steps += 1
         p = game.player(s)
     return depth, ratio, g
 
 
 @kernel
 def run(game, rule, playout, aim, states, may_grow, table, worths, path, desk, notes, rng, begin, end):
-    """Simulations `begin` to `end` - 1, updating the players in turn. Returns the next one: earlier if a set might find no room."""
+    """Simulations `begin` to `end` - 1, updating the players in turn. Returns the next one: earlier if a set might find no room.
+
+    Returns BROKEN if a game went on past `max_length`, or offered no action.
+    """
     for t in range(begin, end):
         if may_grow and not has_room(rule, table, worths, len(path.player), len(desk.out)):
             return t
@@ -253,8 +267,10 @@ def run(game, rule, playout, aim, states, may_grow, table, worths, path, desk, n
         notes[NOW] = float(t + 1) ** rule.power if rule.power != 0.0 else 1.0
         notes[WEIGHT] += notes[NOW]
         depth, ratio, g = descend(game, rule, playout, aim, states, i, may_grow, table, worths, path, desk, notes, rng)
-        if rule.is_running:
-            notes[RATIO] += (1.0 - rule.decay) * (ratio - notes[RATIO])
+        if depth == BROKEN:
+            return BROKEN
+        if rule.is_running and rule.delta > 0.0:  # its mean is at least 1, its estimate might not be
+            notes[RATIO] = max(1.0, notes[RATIO] + (1.0 - rule.decay) * (ratio - notes[RATIO]))
         value = game.utility(states[0], 0) / g if depth > 0 else 0.0
         for d in range(depth - 1, -1, -1):
             value = rule.learn(table, worths, path, d, i, value, notes)

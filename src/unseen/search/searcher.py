@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from unseen.belief import DEFAULT_CAP
 from unseen.compiling import Compiled, kernel
 from unseen.engine import random_state
-from unseen.errors import UnseenError
+from unseen.errors import GameFault, UnseenError
 from unseen.game import PUBLIC, Game
 from unseen.position import Percept, history_key, try_out
 from unseen.search.aim import aim_at, no_aim
-from unseen.search.loop import UniformPlayout, new_desk, new_path, run
+from unseen.search.loop import BROKEN, UniformPlayout, new_desk, new_path, run
 from unseen.search.rules import PER_HISTORY, Outcome, Rule
 from unseen.solving.table import (
     NOWHERE,
@@ -40,6 +40,7 @@ SIMULATIONS_PER_CALL = 200_000
 """So that Ctrl-C is noticed in between."""
 SECONDS_PER_CALL = 0.05
 TARGETINGS = ("none", "infoset", "public")
+_PREPARED: set[tuple[type, type]] = set()
 
 
 class Searcher:
@@ -72,8 +73,13 @@ class Searcher:
         return other
 
     def prepare(self) -> None:
-        """Compile what `run` needs."""
-        self._run(self.simulations)
+        """Compile what a search needs, so that the first move takes no longer than others."""
+        kind = type(self.game), type(self.rule)
+        if kind not in _PREPARED:
+            self._run(self.simulations)
+            aim_at(self.game, PUBLIC, (), self.cap)
+            self.behaviour(0, (), 1)
+            _PREPARED.add(kind)
 
     def drop(self) -> None:
         """Forget the tree."""
@@ -103,20 +109,23 @@ class Searcher:
                 self.make_room()
 
     def _run(self, end: int) -> None:
-        self.simulations = run(
+        reached = run(
             self.game, self.rule, self.playout, self.target, self.states, self.may_grow, self.table, self.worths, self.path,
             self.desk, self.notes, self.rng, self.simulations, end,
         )  # fmt: skip
+        if reached == BROKEN:
+            raise GameFault(f"{self.game.spec}: a simulation broke the protocol; `unseen check` says where.")
+        self.simulations = reached
 
-    def run_for(self, seconds: float) -> int:
-        """Simulate for so long. Returns the number of simulations."""
-        began, before, batch = time.perf_counter(), self.simulations, 1
-        while (left := seconds - (time.perf_counter() - began)) > 0:
-            started = time.perf_counter()
+    def run_until(self, end: float) -> int:
+        """Simulate until `time.perf_counter()` is `end`, at least once. Returns the number of simulations."""
+        before, batch, now = self.simulations, 1, time.perf_counter()
+        while True:
             self.run(batch)
-            took = time.perf_counter() - started
-            batch = max(1, int(batch * min(2.0, min(SECONDS_PER_CALL, left) / max(took, 1e-9))))
-        return self.simulations - before
+            began, now = now, time.perf_counter()
+            if now >= end:
+                return self.simulations - before
+            batch = max(1, int(batch * min(2.0, min(SECONDS_PER_CALL, end - now) / max(now - began, 1e-9))))
 
     def make_room(self) -> None:
         """Larger tables if there is memory for them, counted with the old ones beside them while they are copied.
