@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 
 import unseen
 from unseen import CHANCE, PUBLIC, TERMINAL, Game, Position, SequenceForm, Strategy, load, parameter
-from unseen.compiling import as_python
+from unseen.compiling import Compiled, as_python
 from unseen.search import loop
 from unseen.search.aim import edge_to_world
 from unseen.search.rules import PER_HISTORY, PER_INFOSET, Exp3, Outcome, RegretMatching, UpperConfidence
@@ -456,6 +456,25 @@ def test_later_simulations_count_more_if_asked():
             searcher.run(1)
         searcher.catch_up()
         assert searcher.table.real[mine] - start == pytest.approx(want)
+
+
+class FirstAction(Compiled):
+    """A playout policy that always plays the first legal action."""
+
+    def draw(self, game, s, out, n, rng):
+        return 0
+
+
+def test_playouts_can_be_replaced():
+    """The value of an action that the tree ends with is that of the policy: in this game the second player then plays 0."""
+    game = Long(rounds=1, told=1)
+    for seed in range(30):
+        searcher = Searcher(game, Outcome(baseline=PER_INFOSET, step=1.0), "none", seed=seed, playout=FirstAction())
+        searcher.run(1)  # the first player's set is added; the playout is the second one's move
+        content = columns(searcher.table)
+        assert len(content.key) == 1
+        values = searcher.table.real[content.average + content.n_actions[0]].tolist()
+        assert values in ([0.0, 0.0], [0.0, 1.0])  # of the action that was drawn: 0 or 1, less nothing
 
 
 def test_deep_games_keep_their_numbers():

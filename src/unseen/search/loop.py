@@ -133,8 +133,47 @@ def draw_action(game, states, p, node, is_led, aim, n, desk, rng):
 
 
 @piece
-def worths_of(game, s, p, key, may_grow, table, w, worths, out):
-    """Where the baselines of a history's actions begin, at first those of its set; NOWHERE if there is no room for any."""
+def mixture(rule, delta, ratio):
+    """delta s1 / s2 + 1 - delta, by which weights are divided; not if they are divided by a running mean instead."""
+    return 1.0 if rule.is_running else delta * ratio + 1.0 - delta
+
+
+@piece
+def find_or_add(game, s, p, key, may_grow, table, out):
+    """Lines 7, 9 and 10: the set with this key and whether it is new; NOWHERE if it would be, and there is no room."""
+    w = np.int64(table.slots[slot_of(table, key)])
+    if w != NOWHERE:
+        return w, False
+    return (meet(game, s, p, key, table, out) if may_grow else np.int64(NOWHERE)), True
+
+
+@piece
+def copy_actions(table, w, n, out):
+    for k in range(n):
+        out[k] = table.half[actions(table, w) + k]
+
+
+@piece
+def write_down(path, depth, p, w, taken, total, drawn, reach, before, after):
+    """A choice of the simulation."""
+    path.player[depth] = p
+    path.infoset[depth] = w
+    path.taken[depth] = taken
+    path.total[depth] = total
+    path.drawn[depth] = drawn
+    path.reach[depth] = reach
+    path.before[depth] = before
+    path.after[depth] = after
+    path.worth[depth] = NOWHERE
+
+
+@piece
+def worths_of(game, s, p, key0, key1, may_grow, table, w, worths, out):
+    """Where the baselines of a history's actions begin, at first those of its set; NOWHERE if there is no room for any.
+
+    The history is known by what both players have seen and whose turn it is, which need not follow from that.
+    """
+    key = mix(key0 + mix(key1 + np.uint64(p)))
     known = worths.size[0]
     if not may_grow and worths.slots[slot_of(worths, key)] == NOWHERE:
         return np.int64(NOWHERE)
@@ -198,41 +237,24 @@ def descend(game, rule, playout, aim, states, i, may_grow, table, worths, path, 
                 ratio = min(ratio * factor, HUGE)
             a = desk.out[k]
         else:
-            key = key0 if p == 0 else key1
-            w = np.int64(table.slots[slot_of(table, key)])
-            is_new = w == NOWHERE
-            if is_new:
-                is_inside = False
-                if not may_grow:
-                    break
-                w = meet(game, s, p, key, table, desk.out)
-            n = n_actions(table, w)
-            total = mass(table, w)
+            w, is_new = find_or_add(game, s, p, key0 if p == 0 else key1, may_grow, table, desk.out)
+            is_inside = not is_new
+            if w == NOWHERE:
+                break
+            n, total = n_actions(table, w), mass(table, w)
             rule.arrive(table, w, total, before0 if p == 0 else before1, is_new, notes)
             rule.spread(table, w, total, p == i, n, desk.chances)
-            first = actions(table, w)
             if node >= 0 and not aim.is_exact:
-                for k in range(n):
-                    desk.out[k] = table.half[first + k]
-            path.before[depth] = g
+                copy_actions(table, w, n, desk.out)
             k, drawn, factor, node = draw_action(game, states, p, node, is_led, aim, n, desk, rng)
             ratio = min(ratio * factor, HUGE)
-            path.player[depth] = p
-            path.infoset[depth] = w
-            path.worth[depth] = NOWHERE
+            write_down(path, depth, p, w, k, total, drawn, reach, g, mixture(rule, delta, ratio))
             if rule.baseline == PER_HISTORY:
-                path.worth[depth] = worths_of(
-                    game, s, p, mix(key0 + mix(key1 + np.uint64(p))), may_grow, table, w, worths, desk.out
-                )
-            path.taken[depth] = k
-            path.total[depth] = total
-            path.drawn[depth] = drawn
-            path.reach[depth] = reach
-            path.after[depth] = 1.0 if rule.is_running else delta * ratio + 1.0 - delta
+                path.worth[depth] = worths_of(game, s, p, key0, key1, may_grow, table, w, worths, desk.out)
             depth += 1
             if p == i:
                 reach = max(reach * drawn, TINY)
-            a = np.int64(table.half[first + k])
+            a = np.int64(table.half[actions(table, w) + k])
             here = averages(table, w) + k
             before0, before1 = (here, before1) if p == 0 else (before0, here)
         step(game, s, a, desk.tell)
@@ -241,8 +263,7 @@ def descend(game, rule, playout, aim, states, i, may_grow, table, worths, path, 
         p = game.player(s)
         if node >= 0:
             node = arrived(game, s, node, aim)
-        if not rule.is_running:
-            g = delta * ratio + 1.0 - delta
+        g = mixture(rule, delta, ratio)
     while p != TERMINAL:
         n = game.actions(s, desk.out)
         if n <= 0 or steps == len(path.player):
