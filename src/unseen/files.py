@@ -46,7 +46,7 @@ def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
 
 def check_file(path: Path) -> None:
     """Raise if there can be no file of this name, before any work is done for it."""
-    if (path.exists() and not path.is_file()) or not path.parent.is_dir():
+    if (os.path.exists(path) and not os.path.isfile(path)) or not os.path.isdir(path.parent):
         raise UnseenError(f"cannot write {path}: name a file in a folder that exists.")
 
 

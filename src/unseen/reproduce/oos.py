@@ -344,6 +344,7 @@ def agent(name: str, delta: float, simulations: int) -> str:
 
 def reproduce(folder: Path, quick: bool = False, seed: int = 0, say: Say = print, workers: int | None = None) -> Sequence[Claim]:
     """Run the experiment, or what is missing of it, in a folder, and write a page there. Returns what it says of claims."""
-    experiment = Experiment(folder, QUICK if quick else FULL, seed, say, workers or default_workers())
+    cores = 1 if quick else default_workers()  # small tasks are done before another process has started
+    experiment = Experiment(folder, QUICK if quick else FULL, seed, say, workers or cores)
     experiment.run()
     return experiment.claims()
