@@ -19,6 +19,7 @@ from unseen.arena.work import run_all
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import load
+from unseen.progress import InterruptsHeld
 
 Z = 1.959963984540054
 """The normal quantile of 95% intervals."""
@@ -120,11 +121,14 @@ def match(
     result = Match(game, (names[0], names[1]), seed)
     try:
         for played in run_all(_Table, (game, (first, second), seed, budget, limit), range(games), workers):
-            result.games.append(played)
-            if out is not None:
-                _append(out, record(result, len(result.games) - 1))
+            with InterruptsHeld() as interrupts:  # a game is noted everywhere or nowhere
+                result.games.append(played)
+                if out is not None:
+                    _append(out, record(result, len(result.games) - 1))
             if watch is not None:
                 watch(result)
+            if interrupts.count:
+                raise KeyboardInterrupt
     except KeyboardInterrupt:
         result.stopped = True
     return result

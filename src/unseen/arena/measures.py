@@ -34,6 +34,7 @@ from unseen.exact.treeplex import Treeplex, treeplex
 from unseen.game import Game
 from unseen.loading import load
 from unseen.position import Percept, Position, random_walk
+from unseen.progress import InterruptsHeld
 from unseen.solving import checkpoint
 from unseen.strategy import Strategy
 
@@ -100,7 +101,10 @@ def measure(
     is_complete = True
     try:
         for k, result in zip(todo, run_all(type(job), (game, agent, seed, budget), [tasks[k] for k in todo], workers), strict=True):
-            found.add(k, result)
+            with InterruptsHeld() as interrupts:  # a part is added whole or not at all
+                found.add(k, result)
+            if interrupts.count:
+                raise KeyboardInterrupt
             if watch is not None:
                 watch(int(found.done.sum()), len(tasks), int(found.counts[1]))
             if save is not None and time.monotonic() - saved > SAVE_SECONDS:
