@@ -20,7 +20,7 @@ from unseen import Position, SequenceForm, Strategy, load
 from unseen.arena import measures
 from unseen.arena.agents import Agent, Budget, Choice, RandomAgent, StrategyAgent
 from unseen.arena.human import HumanAgent, Left, thoughts
-from unseen.arena.matches import agresti_coull, match, read_records, replay
+from unseen.arena.matches import agresti_coull, match, replay
 from unseen.arena.measures import measure
 from unseen.arena.names import AGENTS, make_agent
 from unseen.arena.referee import play
@@ -245,6 +245,11 @@ def test_a_strategy_file_and_a_solved_game_are_agents(tmp_path):
 # Matches ----------------------------------------------------------------------------------------------------------------------
 
 
+def read_records(path):
+    """The games in a file of results."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
 def test_intervals():
     rate, low, high = agresti_coull(50, 100)
     assert (rate, low, high) == pytest.approx((0.5, 0.4038315, 0.5961685), abs=1e-6)
@@ -432,6 +437,9 @@ def test_a_person_plays():
     assert "'fly' is not an action; the actions are 0, 1" in text
     assert "50.0%" in text
     assert all("/" not in line.split(",")[0] for line in thoughts(load(KUHN), played, 1))
+    turns = [turn for turn in played.turns if turn.seat == 1]
+    assert len(thoughts(load(KUHN), played, 1)) == len(turns) > 0
+    assert all("0.500" in line for line in thoughts(load(KUHN), played, 1))  # the other player is random
     leaving = HumanAgent(lambda prompt: "q", said.append)
     with pytest.raises(Left):
         play(load(KUHN), (leaving, RandomAgent()), 1)

@@ -8,6 +8,7 @@ its 64-bit key is the fold of `extend_key` over it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import sqrt
 from typing import Any
 
@@ -156,6 +157,7 @@ def playouts(game: Game, games: int, seed: int = 0) -> Playouts:
     return Playouts(games, mean, sqrt(variance / max(games - 1, 1)), totals[2] / games, int(totals[3]), float(totals[4]))
 
 
+@lru_cache(maxsize=64)
 def largest_payoff(game: Game) -> float:
     """The largest payoff of either player in a thousand random games; at least a little."""
     return max(playouts(game, 1000).largest, 1e-9)

@@ -318,6 +318,14 @@ class Game(Compiled):
             "apply": (s, 0, numbers), "utility": (s, 0), "settled": (s,),
         }  # fmt: skip
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickled by its name if it can be loaded by that: the class of a user's file is not importable in another process."""
+        if self.origin is None and not type(self).__module__.startswith("unseen.games."):
+            return super().__reduce_ex__(protocol)
+        from unseen.loading import load  # `loading` needs games
+
+        return load, (self.spec,)
+
     def __repr__(self) -> str:
         return f"<{self.spec}>"
 

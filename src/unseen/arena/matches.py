@@ -6,7 +6,7 @@ Game number k depends on the seed and k alone, so any of them can be played agai
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
@@ -107,7 +107,7 @@ def match(
     budget: Budget | None = None, limit: float | None = None, out: Path | None = None,
     watch: Callable[[Match], None] | None = None,
 ) -> Match:  # fmt: skip
-    """Play `games` games. Ctrl-C ends the match after the game that is being played and keeps the games.
+    """Play `games` games. Ctrl-C ends the match and keeps the games that were played.
 
     With `out`, a line of JSON for each game is added to that file as soon as it has been played.
     """
@@ -115,12 +115,10 @@ def match(
     if games < 1:
         raise UnseenError(f"games is {games}, but must be at least 1.")
     names = [agent if isinstance(agent, str) else agent.name for agent in (first, second)]
-    for agent in (first, second):  # a wrong name is better found before the first game
-        if isinstance(agent, str):
-            make_agent(agent, game)
     result = Match(game, (names[0], names[1]), seed)
+    args = (game, (first, second), seed, budget, limit)
     try:
-        for played in run_all(_Table, (game, (first, second), seed, budget, limit), range(games), workers):
+        for played in run_all(_Table(*args), args, range(games), workers):
             with InterruptsHeld() as interrupts:  # a game is noted everywhere or nowhere
                 result.games.append(played)
                 if out is not None:
@@ -148,15 +146,6 @@ def record(result: Match, k: int) -> dict[str, Any]:
         "game": result.game.spec, "agents": result.names, "seed": result.seed, "number": k, "first_agent_is_player": seat,
         "history": played.history, "payoff": played.payoffs[seat], "fault": str(played.fault) if played.fault else None,
     }  # fmt: skip
-
-
-def read_records(path: Path) -> Iterator[dict[str, Any]]:
-    """The games in a file of results."""
-    for number, line in enumerate(path.read_text().splitlines(), 1):
-        try:
-            yield json.loads(line)
-        except ValueError:
-            raise UnseenError(f"results {path}: line {number} is not a game that `unseen match --out` has written.") from None
 
 
 def _append(path: Path, row: dict[str, Any]) -> None:

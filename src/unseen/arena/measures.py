@@ -88,9 +88,8 @@ def measure(
     if matches < 1:
         raise UnseenError(f"matches is {matches}, but must be at least 1.")
     name = agent if isinstance(agent, str) else agent.name
-    if isinstance(agent, str):
-        make_agent(agent, game)
-    job = (Stitching if method == "stitching" else Aggregation)(game, agent, seed, budget)
+    args = (game, agent, seed, budget)
+    job = Stitching(*args) if method == "stitching" else Aggregation(*args)
     tasks = job.tasks() if isinstance(job, Stitching) else list(range(matches))
     about = {"method": method, "agent": name, "seed": seed, "budget": repr(budget), "tasks": len(tasks)}
     found = _Found(job.trees, len(tasks))
@@ -100,7 +99,7 @@ def measure(
     saved = time.monotonic()
     is_complete = True
     try:
-        for k, result in zip(todo, run_all(type(job), (game, agent, seed, budget), [tasks[k] for k in todo], workers), strict=True):
+        for k, result in zip(todo, run_all(job, args, [tasks[k] for k in todo], workers), strict=True):
             with InterruptsHeld() as interrupts:  # a part is added whole or not at all
                 found.add(k, result)
             if interrupts.count:
@@ -219,12 +218,15 @@ class Stitching(_Measure):
 class Aggregation(_Measure):
     """Aggregation over matches; a task is the number of a match, which is a game of random moves."""
 
+    def __init__(self, game: Game, agent: str | Agent, seed: int, budget: Budget | None) -> None:
+        super().__init__(game, agent, seed, budget)
+        self.number = [{int(key): j for j, key in enumerate(tree.keys)} for tree in self.trees]
+
     def __call__(self, task: int) -> Result:
         chance_seed, *agent_seeds = seeds(self.seed, task)
         *_, position = random_walk(self.game, random.Random(chance_seed))
         all_places, all_amounts, searches, simulations, spent = [], [], 0, 0, 0.0
         for player, tree in enumerate(self.trees):
-            number = {int(key): j for j, key in enumerate(tree.keys)}
             sums = np.zeros(tree.sequences)
             self.agent.begin(self.game, player, agent_seeds[player], self.budget)
             is_first = True
@@ -237,7 +239,7 @@ class Aggregation(_Measure):
                 spent += time.perf_counter() - began
                 gained = self.agent.gathered(tree) - earlier
                 if not is_first:
-                    gained[~below(tree, number[on_the_way.infoset])] = 0.0
+                    gained[~tree.below(self.number[player][on_the_way.infoset])] = 0.0
                 sums += gained
                 is_first = False
                 searches += 1
@@ -260,16 +262,6 @@ def percepts(found: Enumeration, player: int) -> list[list[Percept]]:
             node = steps[node][0]
         seen.append(way[::-1])
     return seen
-
-
-def below(tree: Treeplex, j: int) -> NDArray[np.bool_]:
-    """Which sequences are chosen at set `j` or after it, shape (q,)."""
-    inside = np.zeros(tree.infosets, np.bool_)
-    inside[j] = True
-    before = tree.infoset_before
-    for k in range(j + 1, tree.infosets):  # parents come first
-        inside[k] = before[k] >= 0 and inside[before[k]]
-    return np.concatenate([[False], np.repeat(inside, tree.count)])
 
 
 def _followers(tree: Treeplex) -> list[list[int]]:

@@ -23,7 +23,7 @@ from unseen.strategy import Strategy
 BASELINES = ("none", "infoset", "history")
 Options = dict[str, Any]
 
-BUDGET = {
+SEARCH = {
     "simulations": Parameter(0, 0, help="simulations for each move; 0: what the match gives, otherwise 100,000"),
     "seconds": Parameter(0.0, 0.0, help="seconds for each move, instead of simulations"),
     "memory": Parameter(DEFAULT_MEMORY, 1.0, help="megabytes for the tree; when they are used up it stops growing"),
@@ -105,14 +105,14 @@ AGENTS: dict[str, Kind] = {
     "random": Kind("Chooses evenly.", "", lambda game, name, o: RandomAgent()),
     "oos": Kind(
         "Online Outcome Sampling: simulations always begin at the start of the game and are led to where the match is; the average "
-        "strategy converges to an equilibrium.", LANCTOT, make_oos, OOS | BUDGET,
+        "strategy converges to an equilibrium.", LANCTOT, make_oos, OOS | SEARCH,
     ),
     "vr_oos": Kind(
         "The same search with its variance reduced: baselines for each history, exact averages, regret matching+ and later "
         "simulations counting more. Several times less exploitable after the same simulations.",
         f"{LANCTOT}; M. Schmid et al., Variance reduction in Monte Carlo counterfactual regret minimization, 2019; T. Davis, "
         "M. Schmid and M. Bowling, Low-variance and zero-variance baselines for extensive-form games, 2020", make_oos,
-        OOS | BUDGET | {name: OOS[name].with_default(value) for name, value in (
+        OOS | SEARCH | {name: OOS[name].with_default(value) for name, value in (
             ("targeting", "public"), ("gamma", 0.0), ("baseline", "history"), ("averaging", "lazy"), ("floor", True),
             ("power", 1.0),
         )},
@@ -120,7 +120,7 @@ AGENTS: dict[str, Kind] = {
     "ismcts": Kind(
         "Information set Monte Carlo tree search with several observers: simulations begin at histories that fit what was seen, "
         "all equally likely. Strong in many games, but it does not converge to an equilibrium.",
-        "P. Cowling, E. Powley and D. Whitehouse, Information set Monte Carlo tree search, 2012", make_ismcts, ISMCTS | BUDGET,
+        "P. Cowling, E. Powley and D. Whitehouse, Information set Monte Carlo tree search, 2012", make_ismcts, ISMCTS | SEARCH,
     ),
     "solved": Kind(
         "Solves the game first, and plays that strategy.", "", make_solved,

@@ -10,7 +10,6 @@ import random
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from math import isfinite
 from typing import Any
 
@@ -95,14 +94,9 @@ def play(
                     told[seat] += 1
         return Played(position.history, position.utilities, turns)
     except _AtFault as error:
-        loss = _largest(game)
+        loss = largest_payoff(game)
         fault = Fault(agents[seat].name, seat, position.history, str(error))
         return Played(position.history, (-loss, loss) if seat == 0 else (loss, -loss), turns, fault)
-
-
-@lru_cache(maxsize=64)
-def _largest(game: Game) -> float:
-    return largest_payoff(game)
 
 
 def _call(method: Any, *args: Any) -> Any:
@@ -118,18 +112,18 @@ def _check(choice: Any, actions: Sequence[int]) -> Choice:
     """The choice, if it is one that the rules allow."""
     if not isinstance(choice, tuple) or len(choice) != 2 or not isinstance(choice[1], Mapping):
         raise _AtFault(f"returned {choice!r}, which is not an action and probabilities")
-    choice = Choice(choice[0], choice[1])
-    if choice.action not in actions:
-        raise _AtFault(f"chose {choice.action!r}, which is not among the legal actions {list(actions)}")
-    chances = list(choice.probabilities.values())
-    is_known = set(choice.probabilities) <= set(actions)
+    chosen = Choice(choice[0], choice[1])
+    if chosen.action not in actions:
+        raise _AtFault(f"chose {chosen.action!r}, which is not among the legal actions {list(actions)}")
+    chances = list(chosen.probabilities.values())
+    is_known = set(chosen.probabilities) <= set(actions)
     if not is_known or not all(isinstance(p, (int, float)) and isfinite(p) and p >= 0.0 for p in chances):
-        raise _AtFault(f"gave the probabilities {dict(choice.probabilities)}, which are not for the legal actions {list(actions)}")
+        raise _AtFault(f"gave the probabilities {dict(chosen.probabilities)}, which are not for the legal actions {list(actions)}")
     if abs(sum(chances) - 1.0) > SUM_TOLERANCE:
         raise _AtFault(f"gave probabilities that sum to {sum(chances):.6g}, not to 1")
-    if choice.probabilities.get(choice.action, 0.0) <= 0.0:
-        raise _AtFault(f"chose {choice.action}, to which it had given no probability")
-    return Choice(choice.action, choice.probabilities)
+    if chosen.probabilities.get(chosen.action, 0.0) <= 0.0:
+        raise _AtFault(f"chose {chosen.action}, to which it had given no probability")
+    return chosen
 
 
 def describe(game: Game, played: Played) -> str:

@@ -12,8 +12,6 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
 from unseen.errors import UnseenError
-from unseen.game import Game
-from unseen.loading import load
 
 AHEAD = 8
 """Tasks for each worker that wait to be done or to be taken."""
@@ -25,18 +23,18 @@ def default_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def run_all(make: Callable[..., Any], args: tuple[Any, ...], tasks: Iterable[Any], workers: int) -> Iterator[Any]:
-    """The results of `make(*args)(task)` for each task, in the order of the tasks.
+def run_all(job: Any, args: tuple[Any, ...], tasks: Iterable[Any], workers: int) -> Iterator[Any]:
+    """The results of `job(task)` for each task, in the order of the tasks.
 
-    With several workers each makes the job once, from arguments that are pickled; a game among them goes by its name.
+    With several workers each makes a job of its own, of the same class, from the arguments `args`, which are pickled.
     """
     if workers < 1:
         raise UnseenError(f"workers is {workers}, but must be at least 1.")
     if workers == 1:
-        yield from map(make(*args), tasks)
+        yield from map(job, tasks)
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, context, _start, (make, tuple(map(_ship, args))))
+    pool = ProcessPoolExecutor(workers, context, _start, (type(job), args))
     try:
         waiting: deque[Future[Any]] = deque()
         for task in tasks:
@@ -55,16 +53,10 @@ def run_all(make: Callable[..., Any], args: tuple[Any, ...], tasks: Iterable[Any
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _ship(value: Any) -> Any:
-    """A game by its name if it can be loaded by that; other things as they are."""
-    is_named = isinstance(value, Game) and (value.origin or type(value).__module__.startswith("unseen.games."))
-    return ("unseen.load", value.spec) if is_named else value
-
-
 def _start(make: Callable[..., Any], args: tuple[Any, ...]) -> None:
     global _job
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for the results
-    _job = make(*(load(a[1]) if isinstance(a, tuple) and len(a) == 2 and a[0] == "unseen.load" else a for a in args))
+    _job = make(*args)
 
 
 def _do(task: Any) -> Any:

@@ -56,9 +56,13 @@ def match(
     if out is not None:
         check_file(out)
     with ProgressBar(f"{first} against {second}", "games") as bar:
+        total = 0.0  # not the mean of all games after each of them
 
         def watch(found: matches.Match) -> None:
-            bar(len(found.games), f"mean {found.mean:+.3f}")
+            nonlocal total
+            k = len(found.games) - 1
+            total += found.games[k].payoffs[matches.first_seat(k)]
+            bar(k + 1, f"mean {total / (k + 1):+.3f}")
 
         found = matches.match(
             loaded, first, second, games, seed, _workers(workers, games), _budget(simulations, seconds), limit, out, watch
@@ -160,10 +164,8 @@ def play(
     if seat not in seats:
         raise UnseenError(f"--seat is {seat!r}, but must be first, second or both.")
     loaded = loading.load(game)
-    other, you = (
-        make_agent(against, loaded),
-        HumanAgent(say=lambda line: console.print(line, markup=False, highlight=False, soft_wrap=True)),
-    )
+    other = make_agent(against, loaded)
+    you = HumanAgent(say=lambda line: console.print(line, markup=False, highlight=False, soft_wrap=True))
     total, played = 0.0, 0
     try:
         while True:

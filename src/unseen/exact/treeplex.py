@@ -83,6 +83,13 @@ class Treeplex:
                 return depth
             depth = deeper
 
+    def below(self, j: int) -> NDArray[np.bool_]:
+        """Which sequences are chosen at set `j` or after it, shape (q,)."""
+        inside = np.zeros(self.infosets, np.bool_)
+        inside[j] = True
+        mark_below(self.infoset_before, j, inside)
+        return np.concatenate([[False], np.repeat(inside, self.count)])
+
     def m_value(self) -> float:
         """The M-value: over the player's own action sequences, the sum of the root of the number of sets that share one.
 
@@ -110,6 +117,13 @@ def treeplex(found: Enumeration, player: int) -> Treeplex:
     cells: NDArray[np.bool_] = np.repeat(mine, sets.n_actions)
     actions = np.concatenate([np.array([-1], np.int32), sets.actions[cells]])
     return Treeplex(parent, first, count, actions, found.keys[mine])
+
+
+@kernel
+def mark_below(before, j, inside):
+    """Mark the sets whose player's last set before is marked."""
+    for k in range(j + 1, len(before)):
+        inside[k] = before[k] >= 0 and inside[before[k]]
 
 
 @kernel

@@ -197,10 +197,10 @@ class Experiment:
 
         figure, panels = pyplot.subplots(2, 2, figsize=(11, 8.4), layout="constrained")
         for panel, axes in enumerate(panels.flat):
-            for name, style in (("IST", "-"), ("PST", "--")):
+            for name, style in (("IST", "o-"), ("PST", "s--")):
                 for colour, simulations in enumerate(self.scale.times):
                     if points := self.series(panel, name, simulations):
-                        axes.plot(*zip(*points, strict=True), style, color=f"C{colour}", marker="o", markersize=3,
+                        axes.plot(*zip(*points, strict=True), style, color=f"C{colour}", markersize=3,
                                   label=f"{name}, {simulations:,}")  # fmt: skip
             for colour, simulations in enumerate(self.scale.times):
                 found = self.cells.get(f"aggregate {('LD', 'Goof')[panel - 2]} ISMCTS {simulations}") if panel >= 2 else None
@@ -213,8 +213,8 @@ class Experiment:
             axes.set(title=PANELS[panel], xlabel="delta", ylabel="%" if panel < 2 else "exploitability (sum)")
             axes.grid(alpha=0.3)
             axes.spines[["top", "right"]].set_visible(False)
-            if axes.lines:
-                axes.legend(fontsize=7, frameon=False)
+            if axes.get_legend_handles_labels()[0]:
+                axes.legend(fontsize=7, frameon=False, handlelength=4)  # long enough to tell lines from dashes
         save_picture(figure, self.picture)
         pyplot.close(figure)
 

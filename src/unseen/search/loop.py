@@ -11,7 +11,7 @@ the factor by which equation 2 weighs them; here chance cancels as it should.
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,8 +55,6 @@ class Desk(NamedTuple):
 
 class UniformPlayout(Compiled):
     """The playout policy that chooses evenly. Another one has a `draw` of its own."""
-
-    compiled_fields: ClassVar[dict[str, type]] = {}
 
     def draw(self, game, s, out, n, rng):
         """The place of an action among the `n` in `out`."""
