@@ -496,7 +496,8 @@ def test_the_paper_is_reproduced(tmp_path):
     page = (tmp_path / "quick.md").read_text()
     assert (tmp_path / "figure2_quick.png").exists()
     for words in (
-        "| PST | 300 |",
+        "| PST | stitched | 300 |",
+        "| VR-PST | aggregated | 3,000 |",
         "0.203 + 0.211 = 0.414 (1 s)",
         "win rate of OOS against ISMCTS",
         "PST (delta = 0.8) wins 256 of 500",

@@ -45,6 +45,8 @@ class Scale:
     larger: str
     stitched: tuple[int, int]
     """Simulations a search of Table 1, in place of 1 and 5 seconds."""
+    aggregated: tuple[int, int]
+    """Simulations a search of the table's aggregate, about what one core makes in a second, and its matches."""
     times: tuple[int, ...]
     """Simulations a search of Figure 2."""
     games: int
@@ -55,12 +57,13 @@ class Scale:
 
 FULL = Scale(
     dice="liars_dice", goofspiel="ii_goofspiel(cards=6)", larger="liars_dice(dice1=2, dice2=2, rounds=true)",
-    stitched=(20_000, 100_000), times=(20_000, 100_000, 500_000), games=200, matches=40, larger_games=200,
-    larger_simulations=500_000,
+    stitched=(20_000, 100_000), aggregated=(2_000_000, 128), times=(5_000, 25_000, 125_000), games=200, matches=40,
+    larger_games=200, larger_simulations=250_000,
 )  # fmt: skip
 QUICK = Scale(
     dice="liars_dice(faces=3)", goofspiel="ii_goofspiel(cards=4)", larger="liars_dice(dice1=2, dice2=2, faces=2, rounds=true)",
-    stitched=(300, 1500), times=(300, 1500), games=20, matches=10, larger_games=10, larger_simulations=1000,
+    stitched=(300, 1500), aggregated=(3000, 10), times=(300, 1500), games=20, matches=10, larger_games=10,
+    larger_simulations=1000,
 )  # fmt: skip
 
 
@@ -91,7 +94,10 @@ class Experiment:
         scale = self.scale
         for place, simulations in enumerate(scale.stitched):
             for name in STITCHED:
-                self.cell(f"stitched {name} {place}", self.measure, scale.dice, agent(name, 0.9, simulations), "stitching")
+                self.cell(f"stitched {name} {place}", self.measure, scale.dice, agent(name, 0.9, simulations))
+        simulations, matches = scale.aggregated
+        for name in STITCHED:
+            self.cell(f"aggregated {name}", self.measure, scale.dice, agent(name, 0.9, simulations), matches)
         self.write()
         for simulations in scale.times:
             self.figure(simulations)
@@ -102,30 +108,28 @@ class Experiment:
 
     def figure(self, simulations: int) -> None:
         """All points of Figure 2 with so many simulations a search, and what else the text reports."""
-        dice, goofspiel, games = self.scale.dice, self.scale.goofspiel, self.scale.games
+        dice, goofspiel, games, matches = self.scale.dice, self.scale.goofspiel, self.scale.games, self.scale.matches
         rival = agent("ISMCTS", 0, simulations)
         for game, key in ((dice, "LD"), (goofspiel, "Goof")):
-            self.cell(f"aggregate {key} ISMCTS {simulations}", self.measure, game, rival, "aggregate")
+            self.cell(f"aggregate {key} ISMCTS {simulations}", self.measure, game, rival, matches)
         for delta in DELTAS:
             for name in TARGETINGS:
                 spec, about = agent(name, delta, simulations), f"LD {name} {delta} {simulations}"
-                self.cell(f"aggregate {about}", self.measure, dice, spec, "aggregate")
+                self.cell(f"aggregate {about}", self.measure, dice, spec, matches)
                 self.cell(f"match {about} ISMCTS", self.match, dice, spec, rival, games)
                 self.cell(f"match {about} equilibrium", self.match, dice, spec, "solved(until=0.001)", games)
             spec = agent("IST", delta, simulations)
-            self.cell(f"aggregate Goof IST {delta} {simulations}", self.measure, goofspiel, spec, "aggregate")
+            self.cell(f"aggregate Goof IST {delta} {simulations}", self.measure, goofspiel, spec, matches)
         for name in (*TARGETINGS, "ISMCTS"):
             self.cell(f"match LD {name} 0.9 {simulations} random", self.match, dice, agent(name, 0.9, simulations), "random", games)
         self.cell(f"match Goof IST 0.9 {simulations} ISMCTS", self.match, goofspiel, agent("IST", 0.9, simulations), rival, games)
 
     # Measurements ---------------------------------------------------------------------------------------------------------------
 
-    def measure(self, game: str, spec: str, method: str) -> Cell:
-        """The exploitability of an agent; what a stopped stitching had found is taken up."""
-        keep = self.part if method == "stitching" else None
-        found = measure(
-            game, spec, method, matches=self.scale.matches, seed=self.seed, workers=self.workers, save=keep, resume=True
-        )
+    def measure(self, game: str, spec: str, matches: int = 0) -> Cell:
+        """The exploitability of an agent, aggregated over matches or, without, stitched; what was kept of a stopped one is used."""
+        method = "aggregate" if matches else "stitching"
+        found = measure(game, spec, method, matches=matches or 1, seed=self.seed, workers=self.workers, save=self.part, resume=True)
         if not found.is_complete:
             raise KeyboardInterrupt
         return {
@@ -157,24 +161,20 @@ class Experiment:
 
     def table_1(self) -> str:
         rows = []
-        for place, simulations in enumerate(self.scale.stitched):
+        for place, (method, simulations) in enumerate(
+            [*(("stitched", n) for n in self.scale.stitched), ("aggregated", self.scale.aggregated[0])]
+        ):
             for name in STITCHED:
-                found = self.cells[f"stitched {name} {place}"]
+                found = self.cells[f"stitched {name} {place}" if method == "stitched" else f"aggregated {name}"]
                 theirs = TABLE_1.get((name, place))
                 paper = f"{theirs[0]} + {theirs[1]} = {theirs[2]} ({(1, 5)[place]} s)" if theirs else ""
-                first, second = found["best_response"]
-                rows.append([name, f"{simulations:,}", f"{first:.3f}", f"{second:.3f}", f"{found['exploitability']:.3f}", paper])
-        head = (
-            "algorithm",
-            "simulations a search",
-            "first player's best response",
-            "second player's",
-            "exploitability",
-            "the paper",
-        )
+                amounts = (f"{x:.3f}" for x in (*found["best_response"], found["exploitability"]))
+                rows.append([name, method, f"{simulations:,}", *amounts, paper])
+        head = ("algorithm", "method", "simulations a search", "first player's best response", "second player's", "exploitability",
+                "the paper")  # fmt: skip
         return (
-            f"Full stitching in `{self.scale.dice}`, delta = 0.9. VR-PST is `vr_oos`, which the paper does not have.\n\n"
-            + table(head, rows)
+            f"`{self.scale.dice}`, delta = 0.9: full stitching, and the aggregate of {self.scale.aggregated[1]} matches. "
+            "VR-PST is `vr_oos`, which the paper does not have.\n\n" + table(head, rows)
         )
 
     def series(self, panel: int, name: str, simulations: int) -> list[tuple[float, float]]:

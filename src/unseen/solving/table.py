@@ -54,7 +54,7 @@ def _with_views(words: NDArray[np.int64], *rest: NDArray[Any]) -> Table:
 
 @piece
 def n_actions(table, w):
-    return table.half[2 * w + 2]
+    return np.int64(table.half[2 * w + 2])
 
 
 @piece
