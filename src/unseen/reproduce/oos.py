@@ -196,7 +196,7 @@ class Experiment:
         matplotlib.use("Agg")
         from matplotlib import pyplot
 
-        figure, panels = pyplot.subplots(2, 2, figsize=(11, 8.4), layout="constrained")
+        figure, panels = pyplot.subplots(2, 2, figsize=(11, 9), layout="constrained")
         for panel, axes in enumerate(panels.flat):
             for name, style in (("IST", "o-"), ("PST", "s--")):
                 for colour, simulations in enumerate(self.scale.times):
@@ -214,8 +214,9 @@ class Experiment:
             axes.set(title=PANELS[panel], xlabel="delta", ylabel="%" if panel < 2 else "exploitability (sum)")
             axes.grid(alpha=0.3)
             axes.spines[["top", "right"]].set_visible(False)
-            if axes.get_legend_handles_labels()[0]:
-                axes.legend(fontsize=7, frameon=False, handlelength=4)  # long enough to tell lines from dashes
+        lines = panels.flat[2].get_legend_handles_labels()  # the panel that has them all
+        if lines[0]:
+            figure.legend(*lines, loc="outside lower center", ncols=3, frameon=False, handlelength=4)
         save_picture(figure, self.picture)
         pyplot.close(figure)
 
