@@ -62,7 +62,7 @@ KERNEL_OPTIONS: dict[str, Any] = {"error_model": "numpy", "nogil": True, "_nrt":
 PIECE_OPTIONS: dict[str, Any] = {
     "error_model": "numpy", "forceinline": True, "_nrt": False, "no_cfunc_wrapper": True, "no_cpython_wrapper": True,
 }  # fmt: skip
-"""Without wrappers for C, nor for Python if only kernels call: these took a third of the time to compile."""
+"""Without wrappers for C, nor for Python if only kernels call: these took about a quarter of the time to compile."""
 HINTS = {
     "Only accept returning of array passed|NRT required": "it makes a new array, list, dictionary or string, which rules may not",
     "Unknown attribute '(\\w+)' of type Record": "the state has no field {0!r}",
