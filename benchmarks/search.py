@@ -29,6 +29,7 @@ SEARCHES = (
     ("liars_dice", (2, 5), "oos(targeting=public)", 8), ("liars_dice", (2, 5), "oos(targeting=infoset)", 8),
     ("liars_dice", (2, 5, 3, 7), "oos(targeting=public)", 8), ("liars_dice", (2, 5, 3, 7), "oos(targeting=infoset)", 8),
     ("liars_dice", (2, 5, 3, 7), "vr_oos(targeting=public)", None),
+    ("liars_dice", (2, 5, 0, 1, 2, 3, 4, 5), "oos(targeting=public)", None),  # each simulation is led through six bids
     ("ii_goofspiel(cards=6)", (2, 3, 1, 1), "oos(targeting=public)", 8),
     ("ii_goofspiel(cards=6)", (2, 3, 1, 1), "oos(targeting=infoset)", 8),
     ("leduc_poker", (0, 1), "ismcts", 5), ("leduc_poker", (0, 1, 1, 1, 2), "ismcts", 5),

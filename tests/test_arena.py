@@ -569,6 +569,11 @@ def test_the_paper_is_reproduced(tmp_path):
     ):
         assert words in page
     assert len(result["claims"]) == 11
+    cell = tmp_path / "cells" / "quick_seed0_stitched_IST_0.json"
+    other = json.loads(cell.read_text())
+    other["of"][1] = other["of"][1].replace("300", "200")
+    cell.write_text(json.dumps(other))
     again = run_cli("reproduce", "oos", "--quick", "--out", str(tmp_path), "--json")
     assert json.loads(again.stdout) == result
-    assert "stitched" not in again.stderr
+    assert "stitched IST 0" in again.stderr  # what was made with other arguments is made anew
+    assert "stitched PST" not in again.stderr

@@ -79,15 +79,17 @@ class Experiment:
         make_folder(folder / "cells")
 
     def cell(self, name: str, compute: Callable[..., Cell], *args: Any) -> None:
-        """One measurement: read if it is there, done and written if not."""
+        """One measurement: read if it is there, done and written if not, or if it was made with other arguments."""
         kind = "quick" if self.is_quick else "full"
         file = self.folder / "cells" / f"{kind}_seed{self.seed}_{name.replace(' ', '_')}.json"
-        if not file.exists():
+        found = json.loads(file.read_text()) if file.exists() else {}
+        if found.get("of") != [*args]:
             self.say(name)
             self.part = file.with_suffix(".part")
-            write_atomically(file, [json.dumps(compute(*args)).encode()])
+            found = {"of": args, **compute(*args)}
+            write_atomically(file, [json.dumps(found).encode()])
             self.part.unlink(missing_ok=True)
-        self.cells[name] = json.loads(file.read_text())
+        self.cells[name] = found
 
     def run(self) -> None:
         """Do what is missing, the page after each part."""
