@@ -17,7 +17,7 @@ from rich.table import Table
 import unseen
 from unseen.bench import bench_playouts, open_spiel
 from unseen.exact.treeplex import treeplex
-from unseen.progress import ProgressBar
+from unseen.run.progress import ProgressBar
 
 COUNTS = Path(__file__).parent.parent / "tests" / "counts.json"
 GAMES = (

@@ -24,7 +24,7 @@ PARTS = ("Rules", "Players see", "Payoffs")
 def pages() -> dict[Path, str]:
     """The text of every generated page, by path."""
     counts = json.loads((TESTS / "counts.json").read_text())
-    made = {HERE / "games" / f"{name}.md": page(name, counts) for name in unseen.names()}
+    made = {HERE / "games" / f"{name}.md": page(name, counts) for name in unseen.game_names()}
     made[HERE / "games" / "index.md"] = index()
     made |= {HERE / "algorithms" / f"{file_name(name)}.md": algorithm_page(name) for name in ALGORITHMS}
     made[HERE / "algorithms" / "index.md"] = algorithm_index()
@@ -132,7 +132,9 @@ def page(name: str, counts: dict[str, dict]) -> str:
 
 def index() -> str:
     """The list of games."""
-    rows = [f"| [`{name}`]({name}.md) | {(inspect.getdoc(registered(name)) or '').splitlines()[0]} |" for name in unseen.names()]
+    rows = [
+        f"| [`{name}`]({name}.md) | {(inspect.getdoc(registered(name)) or '').splitlines()[0]} |" for name in unseen.game_names()
+    ]
     return "\n".join(["# Games", "", "| name | what it is |", "|---|---|", *rows, ""])
 
 

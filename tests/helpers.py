@@ -12,7 +12,7 @@ from pathlib import Path
 import pyspiel
 
 from unseen import Game, Position, Strategy
-from unseen.enumeration import example_histories
+from unseen.enumeration.whole import example_histories
 
 ROOT = Path(__file__).parent.parent
 TINY = (

@@ -17,14 +17,15 @@ import pytest
 from helpers import ROOT, run_cli
 
 import unseen
-from unseen import Position, SequenceForm, Strategy, load
-from unseen.arena import agents, measures, names, referee
-from unseen.arena.agents import Agent, Budget, Choice, RandomAgent, StrategyAgent
+from unseen import Position, SequenceForm, Strategy, agents, load
+from unseen.agents import Agent, Budget, Choice, RandomAgent, StrategyAgent
+from unseen.arena import measures, names, referee
 from unseen.arena.human import HumanAgent, Left, thoughts
 from unseen.arena.matches import agresti_coull, match, replay
 from unseen.arena.measures import measure
 from unseen.arena.names import AGENTS, make_agent
 from unseen.arena.referee import play
+from unseen.enumeration.whole import example_histories
 from unseen.exact.treeplex import treeplex
 from unseen.search import searcher
 
@@ -147,9 +148,9 @@ def test_the_referee_tells_agents_what_they_may_know():
 LEAK = """
 import random, sys
 import numpy as np
-from unseen import Belief, Position, Strategy, load, names
+from unseen import Belief, Position, Strategy, load, game_names
 from unseen.arena import referee
-from unseen.arena.agents import Agent, Budget, Choice, RandomAgent, StrategyAgent
+from unseen.agents import Agent, Budget, Choice, RandomAgent, StrategyAgent
 from unseen.arena.names import make_agent
 from unseen.position import random_walk
 
@@ -200,7 +201,7 @@ def watched(game, history, seat, spec):
 
 referee.random = type("module", (), {"Random": Chance})
 swaps = 0
-for name in names():
+for name in game_names():
     game = load(SMALL.get(name, name))
     rng = random.Random(3)
     for _ in range(40):
@@ -408,7 +409,7 @@ def test_stitching_passes_memory_from_parents_to_children_only():
     log = []
     measure("leduc_poker", Diary(log))
     want = {}
-    for position in (Position(load("leduc_poker"), h) for h in unseen.enumeration.example_histories(load("leduc_poker"))[1]):
+    for position in (Position(load("leduc_poker"), h) for h in example_histories(load("leduc_poker"))[1]):
         player = position.player
         earlier = [Position(position.game, position.history[:n]) for n in range(len(position.history))]
         want[player, position.seen(player)] = tuple(p.seen(player) for p in earlier if p.player == player)
@@ -456,7 +457,7 @@ def test_aggregation_adds_what_the_paper_says():
     found = job(3)
     chance_seed, *agent_seeds = measures.seeds(5, 3)
     *_, end = unseen.position.random_walk(game, random.Random(chance_seed))
-    examples = [Position(game, history) for history in unseen.enumeration.example_histories(game)[1]]
+    examples = [Position(game, history) for history in example_histories(game)[1]]
     for player in (0, 1):
         tree = treeplex(job.found, player)
         agent = make_agent("oos(targeting=public, simulations=200)", game)

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from scipy.stats import chisquare
 
 from unseen import PUBLIC, Belief, BeliefTooLarge, Percept, Position, UnseenError, load
-from unseen.belief import Trellis, _count
+from unseen.belief.belief import count_histories
+from unseen.belief.trellis import Trellis
 
 
 @pytest.mark.parametrize("spec", TINY)
@@ -133,7 +134,7 @@ def test_counts_beyond_64_bits_are_exact():
     ends = np.zeros(n, np.bool_)
     ends[-1] = True
     blank = np.zeros(n, np.int64)
-    ways, completions = _count(Trellis(blank, blank, ends, first, child * 0, child))
+    ways, completions = count_histories(Trellis(blank, blank, ends, first, child * 0, child))
     assert ways[-1] == completions[0] == 2 ** (n - 1)
 
 

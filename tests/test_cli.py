@@ -12,7 +12,7 @@ from helpers import ROOT, run_cli
 from typer.testing import CliRunner
 
 from unseen import Strategy
-from unseen.cli import app
+from unseen.cli.common import app
 
 SMUGGLER = "examples/smuggler.py:Smuggler"
 
@@ -138,7 +138,8 @@ def test_json_is_alone_on_standard_output():
 
 INTERRUPTED = """
 import os, signal
-from unseen import cli, progress
+from unseen import cli
+from unseen.run import progress
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored if the tests run in the background
 progress.ProgressBar.__call__ = lambda self, done: os.kill(os.getpid(), signal.SIGINT)
 cli.main()

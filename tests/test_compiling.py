@@ -15,9 +15,9 @@ from helpers import ROOT, run_cli
 from unseen import Game, RuleError, SequenceForm, enumerate_game, load, playouts, solve_exactly
 from unseen.compiling import as_python, kernel, numba_type, piece
 from unseen.engine import extend_key
+from unseen.enumeration.walk import walk
 from unseen.games.kuhn_poker import KuhnPoker
 from unseen.games.matrix_games import MatchingPennies
-from unseen.walk import walk
 
 GUESS = """
 import numpy as np
@@ -252,8 +252,8 @@ def test_kernels_run_the_same_as_plain_python():
 
 
 def counted_with(walk):
-    from unseen.infosets import new_recall, new_sets
-    from unseen.walk import BEFORE_THE_START, COUNT, DEPTH, new_sink, new_stack
+    from unseen.enumeration.infosets import new_recall, new_sets
+    from unseen.enumeration.walk import BEFORE_THE_START, COUNT, DEPTH, new_sink, new_stack
 
     game = load("kuhn_poker")
     recall, sets, counters = new_recall(), new_sets(), np.zeros(6, np.int64)

@@ -12,8 +12,9 @@ from helpers import run_cli
 from matplotlib.image import imread
 
 import unseen
-from unseen.convergence import labels, read_log
-from unseen.solving import checkpoint
+from unseen.run import checkpoint
+from unseen.run.logs import read_log
+from unseen.show.convergence import labels
 from unseen.solving.job import solve
 
 

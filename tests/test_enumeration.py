@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 from helpers import TINY, all_positions
 
-from unseen import GameFault, Position, SequenceForm, UnseenError, enumerate_game, enumeration, load
-from unseen.enumeration import check_keys, example_histories
+from unseen import GameFault, Position, SequenceForm, UnseenError, enumerate_game, load
+from unseen.enumeration import walker, whole
+from unseen.enumeration.walker import check_keys
+from unseen.enumeration.whole import example_histories
 from unseen.exact import payoffs
 from unseen.games.kuhn_poker import KuhnPoker
 
@@ -26,10 +28,10 @@ def test_colliding_keys_are_noticed():
 
 WEAK = """
 import numpy as np
-import unseen.infosets as infosets
+import unseen.enumeration.infosets as infosets
 from unseen import GameFault, enumerate_game, load
-from unseen.enumeration import Walker
-from unseen.walk import COUNT, new_sink
+from unseen.enumeration.whole import Walker
+from unseen.enumeration.walk import COUNT, new_sink
 
 infosets.extend_key = lambda key, own, public, private: np.uint64(7)
 game = load("kuhn_poker")
@@ -91,9 +93,9 @@ def test_progress_is_reported():
 @pytest.fixture
 def split(monkeypatch):
     """Let small games be walked in parts as if they were large."""
-    monkeypatch.setattr(enumeration, "HISTORIES_PER_CALL", 20)
-    monkeypatch.setattr(enumeration, "NODES_PER_HISTORY", 10.0)
-    for module in (enumeration, payoffs):
+    monkeypatch.setattr(walker, "HISTORIES_PER_CALL", 20)
+    monkeypatch.setattr(whole, "NODES_PER_HISTORY", 10.0)
+    for module in (whole, payoffs):
         monkeypatch.setattr(module, "LARGE", 20)
         monkeypatch.setattr(module, "PARTS_PER_WORKER", 3)
     monkeypatch.setattr(payoffs, "core_count", lambda workers: 3)

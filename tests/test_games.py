@@ -13,7 +13,7 @@ from helpers import ROOT, all_positions
 
 import unseen
 from unseen import enumerate_game
-from unseen.playthrough import as_text, playthrough
+from unseen.show.playthrough import as_text, playthrough
 from unseen.testing import check_game
 
 HERE = Path(__file__).parent
@@ -21,7 +21,7 @@ COUNTS = json.loads((HERE / "counts.json").read_text())
 
 
 def test_every_game_has_its_papers():
-    for name in unseen.names():
+    for name in unseen.game_names():
         assert name in COUNTS, f"{name} has no pinned counts"
         assert (HERE / "playthroughs" / f"{name}.txt").exists(), f"{name} has no playthrough"
         assert (ROOT / "docs" / "games" / f"{name}.md").exists(), f"{name} has no page"
@@ -52,7 +52,7 @@ def test_small_counts_agree_with_a_walk_in_python(spec):
     assert sum(found.infosets) == len({(p.player, p.seen(p.player)) for p in positions if p.player >= 0})
 
 
-@pytest.mark.parametrize("name", unseen.names())
+@pytest.mark.parametrize("name", unseen.game_names())
 def test_playthrough(name):
     golden = (HERE / "playthroughs" / f"{name}.txt").read_text()
     assert as_text(playthrough(unseen.load(name), seed=1)) + "\n" == golden
@@ -61,8 +61,8 @@ def test_playthrough(name):
 def mentioned_specs() -> list[str]:
     """Every game with parameters that the docs, the README or the pinned counts speak of."""
     texts = [path.read_text() for path in (*ROOT.glob("docs/**/*.md"), ROOT / "README.md")]
-    found = re.findall(rf"\b((?:{'|'.join(unseen.names())})\([a-z_0-9]+=[^)]*\))", "\n".join(texts))
-    return sorted({unseen.load(spec).spec for spec in [*unseen.names(), *found, *COUNTS]})
+    found = re.findall(rf"\b((?:{'|'.join(unseen.game_names())})\([a-z_0-9]+=[^)]*\))", "\n".join(texts))
+    return sorted({unseen.load(spec).spec for spec in [*unseen.game_names(), *found, *COUNTS]})
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import unseen
 from unseen import PUBLIC, TERMINAL, OnlineLearner, SequenceForm
 from unseen.games.matrix_games import MatchingPennies
 from unseen.solving.algorithms import make_solver
-from unseen.solving.table import columns, current_strategy
+from unseen.tabular.table import columns, current_strategy
 
 
 def behaviours_now(form, solver):

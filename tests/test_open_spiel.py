@@ -12,9 +12,10 @@ from helpers import all_positions, spiel_infosets
 import unseen
 from unseen import Game, Position
 from unseen.bench import spiel_name
-from unseen.enumeration import Walker, bottom_histories
-from unseen.infosets import new_recall, new_sets
-from unseen.walk import COUNT, new_sink
+from unseen.enumeration.infosets import new_recall, new_sets
+from unseen.enumeration.walk import COUNT, new_sink
+from unseen.enumeration.walker import Walker
+from unseen.enumeration.whole import bottom_histories
 
 GOOFSPIELS = [
     f"goofspiel(cards={cards}, order={order}, bids_seen={seen}, payoff={payoff})"

@@ -107,7 +107,7 @@ def test_fingerprints_follow_behaviour():
 def test_loading_by_name():
     assert load("kuhn_poker") == load("kuhn_poker(cards=3)") == load("kuhn_poker( cards = 3 )") != load("kuhn_poker(cards=4)")
     assert load("leduc_poker(suits_seen=False)") == load("leduc_poker(suits_seen=0)")
-    for name in unseen.names():
+    for name in unseen.game_names():
         game = load(name)
         assert load(game.spec) == game
         assert load(game) is game

@@ -18,7 +18,7 @@ from unseen.search import loop
 from unseen.search.aim import edge_to_world
 from unseen.search.rules import PER_HISTORY, PER_INFOSET, Exp3, Outcome, RegretMatching, UpperConfidence
 from unseen.search.searcher import Searcher, table_bytes
-from unseen.solving.table import as_arrays, columns, from_arrays
+from unseen.tabular.table import as_arrays, columns, from_arrays
 
 
 class Silent(Game):

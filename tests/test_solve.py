@@ -26,7 +26,7 @@ from unseen.solving.algorithms import make_solver, names
 from unseen.solving.job import solve
 from unseen.solving.minimisers import MINIMISERS, Minimiser, match_regrets
 from unseen.solving.solvers import OutcomeSampling
-from unseen.solving.table import as_arrays, columns, current_strategy, from_arrays
+from unseen.tabular.table import as_arrays, columns, current_strategy, from_arrays
 
 SAMPLERS = ("outcome_sampling", "external_sampling", "chance_sampling")
 

@@ -7,46 +7,48 @@ from typing import TYPE_CHECKING, Any
 
 from unseen.compiling import kernel, piece
 from unseen.errors import BeliefTooLarge, GameFault, RuleError, StrategyFileError, UnseenError
-from unseen.game import CHANCE, PUBLIC, TERMINAL, Game, parameter
-from unseen.loading import load, names
+from unseen.game import CHANCE, PUBLIC, TERMINAL, Game
+from unseen.loading import game_names, load
+from unseen.options import parameter
 from unseen.position import Percept, Position, fingerprint
 from unseen.version import __version__
 
 if TYPE_CHECKING:
-    from unseen.arena.agents import Agent, Budget, Choice
+    from unseen.agents import Agent, Budget, Choice
     from unseen.arena.matches import Match, match, replay
     from unseen.arena.measures import Measured, measure
     from unseen.arena.names import make_agent
-    from unseen.belief import Belief
-    from unseen.engine import Playouts, playouts
-    from unseen.enumeration import Enumeration, enumerate_game
+    from unseen.belief.belief import Belief
+    from unseen.enumeration.walker import Enumeration
+    from unseen.enumeration.whole import enumerate_game
     from unseen.exact.equilibrium import Equilibrium, solve_exactly
     from unseen.exact.sequence_form import Exploitability, SequenceForm
+    from unseen.random_play import Playouts, playouts
     from unseen.solving.job import Solved, solve
     from unseen.solving.online import OnlineLearner
-    from unseen.strategy import Strategy
+    from unseen.tabular.strategy import Strategy
 
 # Names whose modules are imported when first used, so that `import unseen` stays quick.
 _LATER = {
-    "Agent": "arena.agents",
-    "Budget": "arena.agents",
-    "Choice": "arena.agents",
+    "Agent": "agents",
+    "Budget": "agents",
+    "Choice": "agents",
     "Match": "arena.matches",
     "Measured": "arena.measures",
-    "Belief": "belief",
-    "Enumeration": "enumeration",
+    "Belief": "belief.belief",
+    "Enumeration": "enumeration.walker",
     "Equilibrium": "exact.equilibrium",
     "Exploitability": "exact.sequence_form",
     "OnlineLearner": "solving.online",
-    "Playouts": "engine",
+    "Playouts": "random_play",
     "SequenceForm": "exact.sequence_form",
     "Solved": "solving.job",
-    "Strategy": "strategy",
-    "enumerate_game": "enumeration",
+    "Strategy": "tabular.strategy",
+    "enumerate_game": "enumeration.whole",
     "make_agent": "arena.names",
     "match": "arena.matches",
     "measure": "arena.measures",
-    "playouts": "engine",
+    "playouts": "random_play",
     "replay": "arena.matches",
     "solve": "solving.job",
     "solve_exactly": "exact.equilibrium",
@@ -55,8 +57,8 @@ _LATER = {
 __all__ = [
     "CHANCE", "PUBLIC", "TERMINAL", "Agent", "Belief", "BeliefTooLarge", "Budget", "Choice", "Enumeration", "Equilibrium",
     "Exploitability", "Game", "GameFault", "Match", "Measured", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError",
-    "SequenceForm", "Solved", "Strategy", "StrategyFileError", "UnseenError", "__version__", "enumerate_game", "fingerprint",
-    "kernel", "load", "make_agent", "match", "measure", "names", "parameter", "piece", "playouts", "replay", "solve",
+    "SequenceForm", "Solved", "Strategy", "StrategyFileError", "UnseenError", "__version__", "enumerate_game", "fingerprint", "game_names",
+    "kernel", "load", "make_agent", "match", "measure", "parameter", "piece", "playouts", "replay", "solve",
     "solve_exactly",
 ]  # fmt: skip
 

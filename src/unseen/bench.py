@@ -9,13 +9,13 @@ from typing import Any
 
 from rich.table import Table
 
-from unseen.engine import playouts
-from unseen.enumeration import Walker
+from unseen.enumeration.infosets import new_recall, new_sets
+from unseen.enumeration.walk import COUNT, DONE, new_sink
+from unseen.enumeration.walker import Walker
 from unseen.exact.sequence_form import SequenceForm
 from unseen.game import Game
-from unseen.infosets import new_recall, new_sets
 from unseen.loading import registered
-from unseen.walk import COUNT, DONE, new_sink
+from unseen.random_play import playouts
 
 
 def _goofspiel(g: Any) -> str | None:

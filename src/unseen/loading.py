@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copyreg
 import difflib
 import hashlib
 import importlib
@@ -32,10 +33,16 @@ def load(spec: str | Game | type[Game]) -> Game:
     game = cls(**parameters)
     if ".py:" in name:
         game.origin = name
+        copyreg.pickle(cls, _by_name)
     return game
 
 
-def names() -> list[str]:
+def _by_name(game: Game) -> Any:
+    """How to pickle a game of a user's file, whose class another process cannot import: by what loads it."""
+    return (load, (game.spec,)) if game.origin else object.__reduce_ex__(game, 2)
+
+
+def game_names() -> list[str]:
     """The names of the games that come with the library."""
     return sorted(REGISTRY)
 
@@ -82,7 +89,7 @@ def _registered_class(name: str) -> type[Game]:
     if name in REGISTRY:
         return registered(name)
     near = nearest(name, REGISTRY)
-    hint = f"did you mean {near!r}?" if near else "the games are: " + ", ".join(names()) + "."
+    hint = f"did you mean {near!r}?" if near else "the games are: " + ", ".join(game_names()) + "."
     raise UnseenError(f"game {name!r} is unknown; {hint} A game of your own is named path/to/file.py:ClassName.")
 
 

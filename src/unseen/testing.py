@@ -19,11 +19,12 @@ import numpy as np
 
 from unseen.compiling import JIT_DISABLED, kernel
 from unseen.engine import step
+from unseen.enumeration.symmetry import reduction
 from unseen.errors import GameFault, RuleError
 from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, PlainState, cut
 from unseen.loading import load
 from unseen.position import Position, history_text, is_token, is_whole, percept_of, rule_exception
-from unseen.symmetry import reduction
+from unseen.run.progress import Progress
 
 DEFAULT_HISTORIES = 10_000
 DEFAULT_PLAYOUTS = 200
@@ -35,7 +36,6 @@ MAX_NAMED = 40
 """At histories with more actions, the names of only so many are compared."""
 DECLARED = {"num_actions": 1, "num_outcomes": 0, "max_length": 1}
 """The numbers that a class declares, and the least that each may be."""
-Progress = Callable[[int], None]
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from unseen.arena.agents import Agent
+from unseen.agents import Agent
 from unseen.arena.referee import Played
-from unseen.belief import Belief
+from unseen.belief.belief import Belief
 from unseen.errors import BeliefTooLarge
 from unseen.game import Game
 from unseen.position import Position

@@ -12,14 +12,14 @@ from math import sqrt
 from pathlib import Path
 from typing import Any
 
-from unseen.arena.agents import Agent, Budget
+from unseen.agents import Agent, Budget
 from unseen.arena.names import make_agent
 from unseen.arena.referee import Played, play
-from unseen.arena.work import run_all
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import load
-from unseen.progress import InterruptsHeld
+from unseen.run.progress import InterruptsHeld
+from unseen.run.workers import run_all
 
 Z = 1.959963984540054
 """The normal quantile of 95% intervals."""

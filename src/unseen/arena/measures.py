@@ -23,20 +23,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.arena.agents import Agent, Budget
+from unseen.agents import Agent, Budget
 from unseen.arena.names import make_agent
 from unseen.arena.referee import seeds
-from unseen.arena.work import run_all
-from unseen.enumeration import Enumeration, enumerate_game
+from unseen.enumeration.walker import Enumeration
+from unseen.enumeration.whole import enumerate_game
 from unseen.errors import UnseenError
 from unseen.exact.sequence_form import Exploitability, SequenceForm
 from unseen.exact.treeplex import Treeplex, treeplex
 from unseen.game import Game
 from unseen.loading import load
 from unseen.position import Percept, Position, random_walk
-from unseen.progress import InterruptsHeld
-from unseen.solving import checkpoint
-from unseen.strategy import Strategy
+from unseen.run import checkpoint
+from unseen.run.progress import InterruptsHeld
+from unseen.run.workers import run_all
+from unseen.tabular.strategy import Strategy
 
 METHODS = ("stitching", "aggregate")
 SAVE_SECONDS = 20.0

@@ -8,17 +8,19 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from unseen.arena.agents import Agent, Budget, RandomAgent, SearchAgent, StrategyAgent
-from unseen.belief import DEFAULT_CAP
-from unseen.engine import largest_payoff
+from unseen.agents import Agent, Budget, RandomAgent, StrategyAgent
+from unseen.belief.belief import DEFAULT_CAP
 from unseen.errors import UnseenError
-from unseen.game import Game, Parameter
+from unseen.game import Game
 from unseen.loading import nearest, parse
+from unseen.options import Parameter
+from unseen.random_play import largest_payoff
+from unseen.search.agents import SearchAgent
 from unseen.search.rules import Bandit, Exp3, Outcome, RegretMatching, UpperConfidence
 from unseen.search.searcher import DEFAULT_MEMORY, TARGETINGS, Searcher
 from unseen.solving.job import solve
 from unseen.solving.minimisers import MINIMISERS
-from unseen.strategy import Strategy
+from unseen.tabular.strategy import Strategy
 
 BASELINES = ("none", "infoset", "history")
 Options = dict[str, Any]

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from unseen.arena.agents import Agent, Budget, Choice
-from unseen.engine import largest_payoff
+from unseen.agents import Agent, Budget, Choice
 from unseen.errors import GameFault, RuleError
 from unseen.game import Game
 from unseen.position import Position, history_text
+from unseen.random_play import largest_payoff
 
 SUM_TOLERANCE = 1e-6
 

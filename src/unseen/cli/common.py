@@ -17,12 +17,12 @@ from rich.text import Text
 
 from unseen.errors import UnseenError
 from unseen.game import Game
-from unseen.progress import ProgressBar
+from unseen.run.progress import ProgressBar
 from unseen.version import __version__
 
 if TYPE_CHECKING:
     from unseen.exact.sequence_form import SequenceForm
-    from unseen.strategy import Strategy
+    from unseen.tabular.strategy import Strategy
 
 app = typer.Typer(
     help="Games of imperfect information: check them, solve them, search them, and measure it all exactly.",
@@ -128,7 +128,7 @@ def in_bytes(gigabytes: float | None) -> int | None:
 
 
 def read_strategy(name: str, game: Game) -> Strategy:
-    from unseen.strategy import Strategy
+    from unseen.tabular.strategy import Strategy
 
     if name == "uniform":
         return Strategy.uniform(game)

@@ -26,7 +26,7 @@ from unseen.cli.common import (
     sequence_form,
     show,
 )
-from unseen.progress import ProgressBar
+from unseen.run.progress import ProgressBar
 
 PANELS = 12
 
@@ -38,8 +38,8 @@ def value(
     picture: Picture = None, memory: Memory = None, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Solve a game exactly by linear programming: its value to the first player and an equilibrium."""
-    from unseen.drawing import check_picture
     from unseen.exact.equilibrium import solve_exactly
+    from unseen.show.figures import check_picture
 
     loaded = loading.load(game)
     if picture is not None:
@@ -103,16 +103,16 @@ def strategy(
     picture: Picture = None, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Show a strategy as a table, and draw it."""
-    from unseen import drawing
+    from unseen.show import figures, strategies
 
     loaded = loading.load(game)
     profile = read_strategy(strategy, loaded)
     if picture is not None:
-        drawing.check_picture(picture)
+        figures.check_picture(picture)
     with ProgressBar(f"walking {loaded.name}", "histories") as bar:
-        every = drawing.situations(profile, bar)
+        every = strategies.situations(profile, bar)
     if picture is not None:
-        drawing.draw_strategy(profile, every, picture, PANELS)
+        figures.save_picture(strategies.strategy_figure(profile, every, PANELS), picture)
     result = {
         "game": loaded.spec,
         "infosets": [
@@ -121,7 +121,7 @@ def strategy(
                 "actions": {str(a): name for a, name in p.action_names.items()},
                 "probabilities": {str(a): q for a, q in profile[p].items()},
             }
-            for p in drawing.first_positions(every, rows)
+            for p in strategies.first_positions(every, rows)
         ],
     }  # fmt: skip
-    show(as_json, result, lambda: drawing.strategy_table(profile, every, rows))
+    show(as_json, result, lambda: strategies.strategy_table(profile, every, rows))

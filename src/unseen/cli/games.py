@@ -10,13 +10,13 @@ from rich.table import Table
 
 from unseen import loading
 from unseen.cli.common import AsJson, Debug, GameName, Memory, Seed, command, console_status, facts, in_bytes, per_player, show
-from unseen.progress import ProgressBar
+from unseen.run.progress import ProgressBar
 
 
 @command
 def games(as_json: AsJson = False, debug: Debug = False) -> None:
     """List the games that come with the library."""
-    classes = {name: loading.registered(name) for name in loading.names()}
+    classes = {name: loading.registered(name) for name in loading.game_names()}
     rows: list[dict[str, Any]] = [
         {
             "name": name,
@@ -34,7 +34,7 @@ def games(as_json: AsJson = False, debug: Debug = False) -> None:
 @command
 def info(game: GameName, memory: Memory = None, as_json: AsJson = False, debug: Debug = False) -> None:
     """Count the histories and information sets of a game."""
-    from unseen.enumeration import enumerate_game
+    from unseen.enumeration.whole import enumerate_game
     from unseen.exact.treeplex import treeplex
 
     loaded = loading.load(game)
@@ -95,7 +95,7 @@ def check(
 @command
 def playthrough(game: GameName, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False) -> None:
     """Log one random game, move by move, with all that each player sees."""
-    from unseen import playthrough as logs
+    from unseen.show import playthrough as logs
 
     log = logs.playthrough(loading.load(game), seed)
     print(json.dumps(log) if as_json else logs.as_text(log))

@@ -11,7 +11,7 @@ from rich.table import Table
 from unseen import loading
 from unseen.cli.common import AsJson, Debug, GameName, Seed, command, console, facts, number, show
 from unseen.errors import UnseenError
-from unseen.progress import ProgressBar
+from unseen.run.progress import ProgressBar
 
 AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="random, 'oos(targeting=public, seconds=1)', a strategy file...")]
 Workers = Annotated[int | None, typer.Option(min=1, help="Processes to use (otherwise one a core); the result is the same.")]
@@ -50,7 +50,7 @@ def match(
 ) -> None:  # fmt: skip
     """Let two agents play against each other. Ctrl-C keeps the games played."""
     from unseen.arena import matches
-    from unseen.files import check_file
+    from unseen.run.files import check_file
 
     loaded = loading.load(game)
     if out is not None:
@@ -106,7 +106,7 @@ def measure(
 ) -> None:  # fmt: skip
     """The exact exploitability of the strategy that a searching agent plays. Ctrl-C evaluates what there is."""
     from unseen.arena import measures
-    from unseen.files import check_file
+    from unseen.run.files import check_file
 
     loaded = loading.load(game)
     if resume and keep is None:
@@ -188,14 +188,14 @@ def play(
 
 def _workers(wanted: int | None, most: int | None = None) -> int:
     """As many as are wanted or there are cores, but no more than there is work for."""
-    from unseen.arena.work import default_workers
+    from unseen.run.workers import core_count
 
-    return min(wanted or default_workers(), most or 10**6)
+    return min(core_count(wanted), most or 10**6)
 
 
 def _budget(simulations: int, seconds: float) -> Any:
     """What the options say of a move; None if nothing."""
-    from unseen.arena.agents import Budget
+    from unseen.agents import Budget
 
     if simulations and seconds:
         raise UnseenError("give --simulations or --seconds, not both.")

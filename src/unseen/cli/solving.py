@@ -28,7 +28,7 @@ from unseen.cli.common import (
     show,
 )
 from unseen.errors import UnseenError
-from unseen.progress import ProgressBar
+from unseen.run.progress import ProgressBar
 
 
 @command
@@ -65,7 +65,7 @@ def solve(
     debug: Debug = False,
 ) -> None:  # fmt: skip
     """Solve a game by regret minimisation, as closely as asked for. Ctrl-C keeps what there is."""
-    from unseen.files import check_file, write_atomically
+    from unseen.run.files import check_file, write_atomically
     from unseen.solving import algorithms, job
 
     if resume and out is None:
@@ -128,14 +128,15 @@ def plot(
     as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Draw how solvers converged: exploitability against work, on logarithmic axes, several runs in one picture."""
-    from unseen import convergence
-    from unseen.drawing import check_picture
+    from unseen.run.logs import AXES, read_log
+    from unseen.show import convergence
+    from unseen.show.figures import check_picture, save_picture
 
-    if against not in ("all", *convergence.AXES):
-        raise UnseenError(f"against is {against!r}, but must be one of all, {', '.join(convergence.AXES)}.")
+    if against not in ("all", *AXES):
+        raise UnseenError(f"against is {against!r}, but must be one of all, {', '.join(AXES)}.")
     check_picture(out)
-    runs = [convergence.read_log(log) for log in logs]
-    convergence.draw_runs(runs, out, tuple(convergence.AXES) if against == "all" else (against,))
+    runs = [read_log(log) for log in logs]
+    save_picture(convergence.runs_figure(runs, tuple(AXES) if against == "all" else (against,)), out)
     ends: list[dict[str, Any]] = [
         {"game": run.game, "algorithm": run.algorithm, "seed": run.seed, **run.points[-1]} for run in runs
     ]

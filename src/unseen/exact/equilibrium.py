@@ -19,7 +19,7 @@ from unseen.exact.payoffs import StoredPayoffs
 from unseen.exact.sequence_form import Exploitability, SequenceForm
 from unseen.exact.treeplex import Floats, Treeplex
 from unseen.game import Game
-from unseen.strategy import Strategy
+from unseen.tabular.strategy import Strategy
 
 
 @dataclass(frozen=True)

@@ -15,26 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from unseen.bundles import empty_bundles, fill_bundles
 from unseen.compiling import kernel, piece
-from unseen.enumeration import (
-    LARGE,
-    PARTS_PER_WORKER,
-    Enumeration,
-    Part,
-    Progress,
-    Shared,
-    Walker,
-    bottom_histories,
-    core_count,
-    first_moves,
-    parts_of,
-    threads,
-)  # fmt: skip
+from unseen.enumeration.bundles import empty_bundles, fill_bundles
+from unseen.enumeration.infosets import padded, with_room
+from unseen.enumeration.symmetry import Reduction, orbits_of
+from unseen.enumeration.walk import STREAM, Sink, new_sink
+from unseen.enumeration.walker import Enumeration, Part, Shared, Walker
+from unseen.enumeration.whole import LARGE, PARTS_PER_WORKER, bottom_histories, first_moves, parts_of, threads
 from unseen.exact.treeplex import Floats
-from unseen.infosets import padded, with_room
-from unseen.symmetry import Reduction, orbits_of
-from unseen.walk import STREAM, Sink, new_sink
+from unseen.run.progress import Progress
+from unseen.run.workers import core_count
 
 LARGE_MATRIX = 2_000_000
 """Entries beyond which several threads multiply."""

@@ -8,14 +8,15 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.enumeration import Progress, enumerate_game
+from unseen.enumeration.symmetry import images_of, reduction
+from unseen.enumeration.whole import enumerate_game
 from unseen.errors import UnseenError
 from unseen.exact.payoffs import BundledPayoffs, Payoffs, StoredPayoffs, StreamedPayoffs
 from unseen.exact.treeplex import Floats, treeplex
 from unseen.game import Game
 from unseen.loading import load
-from unseen.strategy import Strategy
-from unseen.symmetry import images_of, reduction
+from unseen.run.progress import Progress
+from unseen.tabular.strategy import Strategy
 
 SYMMETRIC = 1e-9
 """How far apart the probabilities of two images may be."""

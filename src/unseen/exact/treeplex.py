@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import kernel
-from unseen.enumeration import Enumeration
+from unseen.enumeration.walker import Enumeration
 
 Floats = NDArray[np.float64]
 

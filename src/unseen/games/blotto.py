@@ -11,8 +11,8 @@ import numpy as np
 
 from unseen.compiling import piece
 from unseen.errors import UnseenError
-from unseen.game import parameter
 from unseen.games.matrix_games import MatrixGame
+from unseen.options import parameter
 
 MAX_ACTIONS, MAX_SOLDIERS, MAX_FIELDS = 20_000, 100, 10
 WAYS = np.array([[comb(max(n + f - 1, 0), n) for f in range(MAX_FIELDS + 1)] for n in range(MAX_SOLDIERS + 1)])

@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from unseen.game import CHANCE, PUBLIC, TERMINAL, Game, parameter
+from unseen.game import CHANCE, PUBLIC, TERMINAL, Game
+from unseen.options import parameter
 
 ASCENDING, DESCENDING, SHUFFLED = 0, 1, 2
 WIN_LOSS, POINT_DIFFERENCE = 0, 1

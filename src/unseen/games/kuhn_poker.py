@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from unseen.game import CHANCE, PUBLIC, TERMINAL, Game, parameter
+from unseen.game import CHANCE, PUBLIC, TERMINAL, Game
+from unseen.options import parameter
 
 PASS, BET = 0, 1
 NAMES = {3: "JQK", 4: "JQKA"}

@@ -24,8 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from unseen.game import PUBLIC, TERMINAL, Game, parameter
+from unseen.game import PUBLIC, TERMINAL, Game
 from unseen.games.phantom_ttt import FULL, MARKS, SQUARES, draw_board, free_squares, has_line, square_name
+from unseen.options import parameter
 
 NONE = -1
 LONGEST = 17

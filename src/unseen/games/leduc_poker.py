@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from unseen.errors import UnseenError
-from unseen.game import CHANCE, PUBLIC, TERMINAL, Game, parameter
+from unseen.game import CHANCE, PUBLIC, TERMINAL, Game
+from unseen.options import parameter
 
 FOLD, CALL, RAISE = 0, 1, 2
 MAX_RAISES = 2

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from unseen.game import CHANCE, PUBLIC, TERMINAL, Game, parameter
+from unseen.game import CHANCE, PUBLIC, TERMINAL, Game
+from unseen.options import parameter
 
 MAX_DICE, MAX_FACES = 5, 10
 FACE_NAMES = "⚀⚁⚂⚃⚄⚅"

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from unseen.game import PUBLIC, TERMINAL, Game, parameter
+from unseen.game import PUBLIC, TERMINAL, Game
+from unseen.options import parameter
 
 NONE = -1
 

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import piece
-from unseen.game import PUBLIC, TERMINAL, Game, parameter
+from unseen.game import PUBLIC, TERMINAL, Game
+from unseen.options import parameter
 
 SQUARES = 9
 FULL = (1 << SQUARES) - 1

@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 
 from unseen.errors import UnseenError
-from unseen.game import CHANCE, PUBLIC, TERMINAL, Game, parameter
+from unseen.game import CHANCE, PUBLIC, TERMINAL, Game
+from unseen.options import parameter
 
 UP, LEFT, STAY, RIGHT, DOWN = range(5)
 NAMES = ("up", "left", "stay", "right", "down")

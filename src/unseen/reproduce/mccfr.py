@@ -16,11 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from unseen.convergence import Run, draw_axis, read_log
-from unseen.drawing import save_picture
 from unseen.exact.sequence_form import SequenceForm
-from unseen.files import write_atomically
 from unseen.reproduce.page import Claim, Say, claims_table, make_folder, page_name, seconds, table, write_page
+from unseen.run.files import write_atomically
+from unseen.run.logs import Run, read_log
+from unseen.show.convergence import draw_axis
+from unseen.show.figures import new_figure, save_picture
 from unseen.solving.algorithms import make_solver
 from unseen.solving.solvers import Solver
 
@@ -180,12 +181,8 @@ class Experiment:
         return table(head, lines) + "\n\nIn brackets the paper's numbers. Ours are of one thread."
 
     def draw(self, rows: Sequence[Row]) -> None:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-
-        figure, panels = pyplot.subplots(2, 2, figsize=(11, 8.4), layout="constrained")
+        figure = new_figure(11, 8.4)
+        panels = figure.subplots(2, 2)
         for panel, row in zip(panels.flat, GAMES, strict=True):
             panel.set_title(f"{row.name}: {self.spec(row)}", fontsize=10)
             if row in rows:
@@ -193,7 +190,6 @@ class Experiment:
                 panel.legend(fontsize=8, frameon=False)
             panel.set_ylabel("exploitability (sum)")
         save_picture(figure, self.picture)
-        pyplot.close(figure)
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """What Section 5 says, and what the runs say."""

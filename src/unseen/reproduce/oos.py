@@ -16,10 +16,10 @@ from typing import Any
 
 from unseen.arena.matches import Z, match
 from unseen.arena.measures import measure
-from unseen.arena.work import default_workers
-from unseen.drawing import save_picture
-from unseen.files import write_atomically
 from unseen.reproduce.page import Claim, Say, claims_table, make_folder, page_name, table, write_page
+from unseen.run.files import write_atomically
+from unseen.run.workers import core_count
+from unseen.show.figures import new_figure, save_picture
 
 DELTAS = (0.1, 0.5, 0.8, 0.9, 0.99, 1.0)
 TARGETINGS = {"IST": "infoset", "PST": "public"}
@@ -193,12 +193,8 @@ class Experiment:
         return points
 
     def draw(self) -> None:
-        import matplotlib
-
-        matplotlib.use("Agg")
-        from matplotlib import pyplot
-
-        figure, panels = pyplot.subplots(2, 2, figsize=(11, 9), layout="constrained")
+        figure = new_figure(11, 9)
+        panels = figure.subplots(2, 2)
         for panel, axes in enumerate(panels.flat):
             for name, style in (("IST", "o-"), ("PST", "s--")):
                 for colour, simulations in enumerate(self.scale.times):
@@ -220,7 +216,6 @@ class Experiment:
         if lines[0]:
             figure.legend(*lines, loc="outside lower center", ncols=3, frameon=False, handlelength=4)
         save_picture(figure, self.picture)
-        pyplot.close(figure)
 
     def figure_numbers(self) -> str:
         rows = []
@@ -348,7 +343,7 @@ def agent(name: str, delta: float, simulations: int) -> str:
 
 def reproduce(folder: Path, quick: bool = False, seed: int = 0, say: Say = print, workers: int | None = None) -> Sequence[Claim]:
     """Run the experiment, or what is missing of it, in a folder, and write a page there. Returns what it says of claims."""
-    cores = 1 if quick else default_workers()  # small tasks are done before another process has started
+    cores = 1 if quick else core_count()  # small tasks are done before another process has started
     experiment = Experiment(folder, QUICK if quick else FULL, seed, say, workers or cores)
     experiment.run()
     return experiment.claims()

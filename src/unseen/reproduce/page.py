@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unseen.errors import UnseenError
-from unseen.files import write_atomically
+from unseen.run.files import write_atomically
 
 Say = Callable[[str], None]
 VERDICTS = {True: "held", False: "**did not hold**", None: "not tested"}

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.belief import ANYONE, DEFAULT_CAP, Belief, draw_edge, is_end, match
+from unseen.belief.belief import DEFAULT_CAP, Belief
+from unseen.belief.trellis import ANYONE, draw_edge, is_end, match_percept
 from unseen.compiling import kernel, piece
 from unseen.engine import own_part, private_part, scratch, step
 from unseen.errors import UnseenError
@@ -102,7 +103,7 @@ def edges(game, states, p, node, aim, desk, n):
         states[1] = states[0]
         step(game, states[1], desk.out[k], desk.tell)
         own, private = own_part(aim.viewer, p, desk.out[k]), private_part(aim.viewer, desk.tell)
-        t = match(aim.percepts, node, own, desk.tell[PUBLIC], private)
+        t = match_percept(aim.percepts, node, own, desk.tell[PUBLIC], private)
         if t >= 0:
             desk.places[found] = k
             desk.children[found] = t

@@ -21,7 +21,7 @@ from unseen.engine import mix, next_key, random, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL, Game
 from unseen.search.aim import FREE, LOST, arrived, edge_to_world, edges
 from unseen.search.rules import NOW, PER_HISTORY, RATIO, WEIGHT
-from unseen.solving.table import NOWHERE, actions, averages, current, fits, mass, meet, n_actions, regrets, slot_of
+from unseen.tabular.table import NOWHERE, actions, averages, current, fits, mass, meet, n_actions, regrets, slot_of
 
 STUCK, BROKEN = -1, -2
 """In place of a depth: the simulation found no way to the target, and taught nothing; the game broke the protocol."""

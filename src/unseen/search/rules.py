@@ -12,7 +12,7 @@ from math import exp, log, sqrt
 from typing import ClassVar
 
 from unseen.compiling import Compiled, piece
-from unseen.solving.table import NOWHERE, averages, choice, current, mark, n_actions, regrets
+from unseen.tabular.table import NOWHERE, averages, choice, current, mark, n_actions, regrets
 
 NO_BASELINE, PER_INFOSET, PER_HISTORY = 0, 1, 2
 """Baselines: none; for each action of a set; for each action of a history, beginning with that of its set."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.belief import DEFAULT_CAP
+from unseen.belief.belief import DEFAULT_CAP
 from unseen.compiling import Compiled, kernel
 from unseen.engine import random_state
 from unseen.errors import GameFault, UnseenError
@@ -18,7 +18,7 @@ from unseen.position import Percept, history_key, try_out
 from unseen.search.aim import aim_at, no_aim
 from unseen.search.loop import BROKEN, UniformPlayout, new_desk, new_path, run
 from unseen.search.rules import PER_HISTORY, Outcome, Rule
-from unseen.solving.table import (
+from unseen.tabular.table import (
     NOWHERE,
     Table,
     as_arrays,

@@ -9,16 +9,15 @@ from math import ceil, inf
 from pathlib import Path
 from typing import Any
 
-from unseen.enumeration import Progress
 from unseen.errors import UnseenError
 from unseen.exact.sequence_form import Exploitability, SequenceForm
 from unseen.game import Game
 from unseen.loading import load
-from unseen.progress import InterruptsHeld
-from unseen.solving import checkpoint
+from unseen.run import checkpoint
+from unseen.run.progress import InterruptsHeld, Progress
 from unseen.solving.algorithms import make_solver, needs_form
 from unseen.solving.solvers import Solver
-from unseen.strategy import Strategy
+from unseen.tabular.strategy import Strategy
 
 SECONDS_PER_RUN = 0.25
 GROWTH = 1.25

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from unseen.compiling import kernel, piece
 from unseen.engine import next_key, random, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL
-from unseen.solving.table import (
+from unseen.tabular.table import (
     NOWHERE,
     actions,
     averages,

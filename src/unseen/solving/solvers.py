@@ -20,8 +20,8 @@ from unseen.exact.sequence_form import Exploitability, SequenceForm
 from unseen.game import Game
 from unseen.solving import cfr, outcome, traversal
 from unseen.solving.minimisers import Minimiser
-from unseen.solving.table import Table, as_arrays, average_strategy, from_arrays, grown, new_table, read_averages
-from unseen.strategy import Strategy
+from unseen.tabular.strategy import Strategy
+from unseen.tabular.table import Table, as_arrays, average_strategy, from_arrays, grown, new_table, read_averages
 
 Arrays = dict[str, NDArray[Any]]
 

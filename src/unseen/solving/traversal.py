@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from unseen.compiling import kernel, piece
 from unseen.engine import next_key, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL, Game
-from unseen.solving.table import actions, choice, current, draw, fits, mark, mass, meet, n_actions, probability, regrets, remember
+from unseen.tabular.table import actions, choice, current, draw, fits, mark, mass, meet, n_actions, probability, regrets, remember
 
 TRAVERSAL, DEPTH, IS_DOWN, NODES = range(4)
 

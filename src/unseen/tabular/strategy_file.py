@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import StrategyFileError
-from unseen.files import CHECKSUM_BYTES, is_sealed, write_sealed
 from unseen.game import Game
 from unseen.games import REGISTRY
 from unseen.loading import load
 from unseen.position import fingerprint
+from unseen.run.files import CHECKSUM_BYTES, is_sealed, write_sealed
 
 MAGIC = b"unseen-strategy 1\n"
 COLUMNS = {"keys": "<u8", "player": "<i1", "count": "<i4", "actions": "<i4", "probability": "<f8"}

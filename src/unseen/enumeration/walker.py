@@ -1,17 +1,10 @@
-"""Walking a whole game: how many histories there are, what players can tell apart, what the ends pay.
-
-A large game is walked in parts by several threads, and what the parts find is put together in the order in which one thread would
-have found it, so the result is the same to the last bit.
-"""
+"""The Python side of a walk over a game: it makes room, reports progress, names faults, and holds what was found."""
 
 from __future__ import annotations
 
 import os
 import threading
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -20,14 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.bundles import with_more_bundles
 from unseen.engine import scratch
-from unseen.errors import GameFault, UnseenError
-from unseen.game import Game
-from unseen.infosets import Recall, Sets, bytes_for_room, extended, merge, new_recall, new_sets, trimmed, with_room
-from unseen.position import history_text, try_out
-from unseen.symmetry import Reduction
-from unseen.walk import (
+from unseen.enumeration.bundles import with_more_bundles
+from unseen.enumeration.infosets import Recall, Sets, bytes_for_room, extended, merge, new_recall, new_sets, trimmed, with_room
+from unseen.enumeration.symmetry import Reduction
+from unseen.enumeration.walk import (
     AT_BOTTOM,
     BEFORE_THE_START,
     BUNDLE,
@@ -48,18 +38,22 @@ from unseen.walk import (
     new_stack,
     walk,
 )
-
-Progress = Callable[[int], None]
-"""Called with the number of histories visited so far."""
+from unseen.errors import GameFault, UnseenError
+from unseen.game import Game
+from unseen.position import history_text
+from unseen.run.progress import Progress
 
 HISTORIES_PER_CALL = 2_000_000
-LARGE = 8_000_000
-"""Histories beyond which a game is walked by several threads."""
-PARTS_PER_WORKER = 8
-NODES_PER_HISTORY = 0.2
-"""Where there are more, putting parts together takes as long as walking, so one thread does it all."""
 MEMORY_SHARE = 0.8
 """The part of the machine's memory that an enumeration may use unless told otherwise."""
+
+
+class Part(NamedTuple):
+    """A stretch of the walk over a game: from a history to where it has come to more than `size` histories of that `length`."""
+
+    prefix: list[int]
+    length: int
+    size: int
 
 
 class Shared:
@@ -269,116 +263,6 @@ class Walker:
         )  # fmt: skip
         check_keys(found)
         return found
-
-
-def enumerate_game(
-    game: Game, store: bool = False, progress: Progress | None = None, workers: int | None = None, memory: int | None = None,
-    reduced: Reduction | None = None,
-) -> Enumeration:  # fmt: skip
-    """Walk every history of `game`; with `store`, keep the payoff of every terminal.
-
-    Uses as many threads as the machine has cores, or `workers`, and up to `memory` bytes (by default most of what there is).
-    """
-    try_out(game)
-    workers, shared = core_count(workers), Shared(game, progress, memory)
-    mode = BUNDLE if store and reduced else STORE if store else COUNT
-    workers = 1 if mode == BUNDLE else workers
-    walker = Walker(game, new_recall(), new_sets(), new_sink(mode), shared=shared, reduced=reduced)
-    while walker.go_on() != DONE:
-        few_nodes = walker.recall.size[0] < NODES_PER_HISTORY * walker.histories
-        if workers > 1 and walker.histories >= LARGE and few_nodes:
-            shared.forget(walker.number)
-            del walker  # before the parts need room
-            walker = walk_in_parts(game, mode, workers, shared, reduced)
-            break
-    return walker.result()
-
-
-def core_count(workers: int | None = None) -> int:
-    """How many threads to use: `workers`, or one for each core."""
-    if workers is not None and (not isinstance(workers, int) or workers < 1):
-        raise UnseenError(f"workers is {workers!r}, but must be a whole number, at least 1.")
-    return workers or os.cpu_count() or 1
-
-
-class Part(NamedTuple):
-    """A stretch of the walk over a game: from a history to where it has come to more than `size` histories of that `length`."""
-
-    prefix: list[int]
-    length: int
-    size: int
-
-
-def parts_of(histories: list[list[int]], wanted: int) -> list[Part]:
-    """Cut the walk into up to `wanted` parts that begin at some of these histories, which are all those of one length."""
-    pieces = [piece for piece in np.array_split(np.arange(len(histories)), wanted) if len(piece)]
-    return [Part(histories[piece[0]] if piece[0] else [], len(histories[0]), len(piece)) for piece in pieces]
-
-
-def walk_in_parts(game: Game, mode: int, workers: int, shared: Shared, reduced: Reduction | None = None) -> Walker:
-    """Let threads walk the parts of a game and put all together in the order of one walk."""
-    wanted = PARTS_PER_WORKER * workers
-    whole = Walker(game, new_recall(), new_sets(), new_sink(mode), shared=shared, reduced=reduced)
-
-    def walk_part(part: Part) -> Walker:
-        walker = Walker(game, new_recall(), new_sets(), new_sink(mode), part.prefix, shared, reduced)
-        walker.run(part)
-        return walker
-
-    with threads(workers, shared) as pool:
-        waiting = deque(parts_of(first_moves(game, wanted, reduced), wanted))
-        walked: deque[Future[Walker]] = deque()
-        while waiting or walked:
-            while waiting and len(walked) <= workers:  # one ahead; more would hold memory without need
-                walked.append(pool.submit(walk_part, waiting.popleft()))
-            whole.take_over(walked.popleft().result())
-    return whole
-
-
-@contextmanager
-def threads(workers: int, shared: Shared) -> Iterator[ThreadPoolExecutor]:
-    """A pool of threads for walkers, which are told to stop if something is raised meanwhile."""
-    with ThreadPoolExecutor(workers) as pool:
-        try:
-            yield pool
-        except BaseException:
-            shared.stopped = True
-            raise
-
-
-def first_moves(game: Game, wanted: int, reduced: Reduction | None = None) -> list[list[int]]:
-    """All unfinished histories of the least length of which there are `wanted`, or else of the length of which there are most."""
-    most: list[list[int]] = [[]]
-    for length in range(1, game.max_length):
-        found = bottom_histories(Walker(game, new_recall(), new_sets(), new_sink(COUNT), reduced=reduced), length)
-        most = max(most, found, key=len)
-        if len(found) >= wanted or not found:
-            break
-    return most
-
-
-def bottom_histories(walker: Walker, bottom: int) -> list[list[int]]:
-    """Walk no further than to histories of length `bottom`; returns these."""
-    found = []
-    while (status := walker.go_on(bottom)) != DONE:
-        if status == AT_BOTTOM:
-            found.append(walker.history())
-            walker.skip()
-    return found
-
-
-def example_histories(
-    game: Game, progress: Progress | None = None, longest: int | None = None
-) -> tuple[Enumeration, list[list[int]]]:
-    """Walk every history of `game`, of up to `longest` moves; the second part is one history in each information set."""
-    try_out(game)
-    sink = new_sink(EXAMPLES, length=np.full(1, -1, np.int64), example=np.zeros(game.max_length + 2, np.int64))
-    walker = Walker(game, new_recall(), new_sets(), sink, shared=Shared(game, progress))
-    bottom_histories(walker, game.max_length if longest is None else longest)
-    found = walker.result()
-    ends = np.cumsum(walker.sink.length[: len(found.sets.player)])
-    starts = np.concatenate([[0], ends])
-    return found, [walker.sink.example[a:b].tolist() for a, b in zip(starts, ends, strict=False)]
 
 
 def check_keys(found: Enumeration) -> None:

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UnseenError
-from unseen.files import is_sealed, write_sealed
 from unseen.game import Game
 from unseen.position import fingerprint
+from unseen.run.files import is_sealed, write_sealed
 
 MAGIC = b"unseen-checkpoint 2\n"
 KINDS = ("<f8", "<i8", "<u8", "<i4", "<u4", "|i1")

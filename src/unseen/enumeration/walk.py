@@ -18,12 +18,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.bundles import Bundles, bundle_of, bundles_fit, new_bundles
 from unseen.compiling import kernel, piece
 from unseen.engine import own_part, step
+from unseen.enumeration.bundles import Bundles, bundle_of, bundles_fit, new_bundles
+from unseen.enumeration.infosets import has_room, infoset_at, next_node
+from unseen.enumeration.symmetry import everything, size, still, turn
 from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game
-from unseen.infosets import has_room, infoset_at, next_node
-from unseen.symmetry import everything, size, still, turn
 
 COUNT, STORE, STREAM, EXAMPLES, BUNDLE = range(5)
 HISTORIES, TERMINALS, LONGEST, DEPTH, STORED, ENTERED = range(6)

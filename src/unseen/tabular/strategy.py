@@ -9,14 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unseen import strategy_file
-from unseen.enumeration import Progress, enumerate_game, example_histories
+from unseen.enumeration.whole import enumerate_game, example_histories
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import load
 from unseen.position import Position, history_text
+from unseen.run.progress import Progress
+from unseen.show.figures import save_picture
+from unseen.tabular import strategy_file
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
     from rich.table import Table
 
 SUM_TOLERANCE = 1e-6
@@ -153,15 +156,19 @@ class Strategy:
 
     def table(self, rows: int = 40) -> Table:
         """The first `rows` information sets as a table for `rich.print`."""
-        from unseen import drawing
+        from unseen.show import strategies
 
-        return drawing.strategy_table(self, drawing.situations(self), rows)
+        return strategies.strategy_table(self, strategies.situations(self), rows)
+
+    def figure(self, panels: int = 12) -> Figure:
+        """A picture of up to `panels` situations, as a Matplotlib figure."""
+        from unseen.show import strategies
+
+        return strategies.strategy_figure(self, strategies.situations(self), panels)
 
     def draw(self, path: str | Path, panels: int = 12) -> None:
-        """Save a picture of up to `panels` situations."""
-        from unseen import drawing
-
-        drawing.draw_strategy(self, drawing.situations(self), Path(path), panels)
+        """Save that picture to a file (.png, .svg or .pdf)."""
+        save_picture(self.figure(panels), Path(path))
 
     def __repr__(self) -> str:
         return f"<Strategy for {self.game.spec}: {len(self)} information sets>"

@@ -5,10 +5,13 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
 SHOW_AFTER_SECONDS = 1.5
+Progress = Callable[[int], None]
+"""Called with how much has been done so far."""
 
 
 class ProgressBar:

@@ -1,18 +1,13 @@
-"""Convergence logs, as `unseen solve --log` writes them, and their pictures."""
+"""Logs of solvers: a line of JSON for each evaluation, written by `solve` and read by `plot`."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from unseen.drawing import save_picture
 from unseen.errors import UnseenError
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 AXES = {"nodes": "nodes touched", "iterations": "iterations", "seconds": "seconds"}
 """What exploitability can be drawn against."""
@@ -58,37 +53,3 @@ def _read_line(path: Path, number: int, line: str) -> dict[str, Any]:
     except (ValueError, KeyError, TypeError):
         pass
     raise UnseenError(f"log {path}: line {number} is not an evaluation that `unseen solve --log` has written.")
-
-
-def labels(runs: Sequence[Run]) -> list[str]:
-    """A name for each run, with as much as is needed to tell them apart."""
-    one_game = len({run.game for run in runs}) == 1
-    named = [run.algorithm if one_game else f"{run.algorithm}, {run.game}" for run in runs]
-    return [f"{name}, seed {run.seed}" if named.count(name) > 1 else name for name, run in zip(named, runs, strict=True)]
-
-
-def draw_axis(axes: Axes, runs: Sequence[Run], axis: str) -> None:
-    """Exploitability against one axis, both logarithmic, a line for each run."""
-    for run, label in zip(runs, labels(runs), strict=True):
-        axes.plot(*run.against(axis), label=label, linewidth=1.4, marker=".", markersize=3)
-    axes.set(xscale="log", yscale="log", xlabel=AXES[axis])
-    axes.grid(which="major", alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
-
-
-def draw_runs(runs: Sequence[Run], path: Path, axes: Sequence[str] = tuple(AXES)) -> None:
-    """Draw all runs against each of `axes`, side by side."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    figure, panels = pyplot.subplots(1, len(axes), figsize=(4.6 * len(axes), 4.2), squeeze=False, layout="constrained", sharey=True)
-    for panel, axis in zip(panels[0], axes, strict=True):
-        draw_axis(panel, runs, axis)
-    panels[0, 0].set_ylabel("exploitability (sum)")
-    panels[0, 0].legend(fontsize=8, frameon=False)
-    games = list(dict.fromkeys(run.game for run in runs))
-    figure.suptitle(games[0] if len(games) == 1 else f"{len(games)} games")
-    save_picture(figure, path)
-    pyplot.close(figure)

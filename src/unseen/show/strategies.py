@@ -6,32 +6,38 @@ only the player knows (its card, its dice), which is the axis of a panel of the 
 
 from __future__ import annotations
 
-import io
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from rich.table import Table
 from rich.text import Text
 
-from unseen.enumeration import Progress, example_histories
+from unseen.enumeration.whole import example_histories
 from unseen.errors import UnseenError
-from unseen.files import write_atomically
 from unseen.game import Game
 from unseen.position import Position
+from unseen.run.progress import Progress
+from unseen.show.figures import new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from unseen.strategy import Strategy
-
 MAX_INFOSETS = 5000
 MAX_TICKS = 8
 FEW_COLOURS = 10
 UNREACHED = 0.2
+
+
+class Shown(Protocol):
+    """What can be shown: a strategy."""
+
+    game: Game
+
+    def __getitem__(self, position: Position) -> Mapping[int, float]:
+        """The probability of each legal action at a position of a player."""
 
 
 @dataclass
@@ -73,7 +79,7 @@ def _shortest_examples(game: Game, progress: Progress | None) -> list[list[int]]
     return sorted(histories, key=len)[:MAX_INFOSETS]
 
 
-def situations(strategy: Strategy, progress: Progress | None = None) -> list[Situation]:
+def situations(strategy: Shown, progress: Progress | None = None) -> list[Situation]:
     """The situations of a game: first those that the strategy comes to, and among them those after few moves."""
     found: dict[object, Situation] = {}
     for history in _shortest_examples(strategy.game, progress):
@@ -100,7 +106,7 @@ def _together(every: list[Situation]) -> list[Situation]:
     return list(merged.values())
 
 
-def _comes_here(strategy: Strategy, position: Position) -> bool:
+def _comes_here(strategy: Shown, position: Position) -> bool:
     """Whether the player to move made no move on the way that its strategy never makes."""
     on_the_way = Position(position.game)
     for action in position.history:
@@ -121,7 +127,7 @@ def first_positions(every: list[Situation], rows: int) -> list[Position]:
     return sorted(listed, key=lambda p: p.player)[:rows]
 
 
-def strategy_table(strategy: Strategy, every: list[Situation], rows: int) -> Table:
+def strategy_table(strategy: Shown, every: list[Situation], rows: int) -> Table:
     """The strategy at the first `rows` information sets of the situations `every`."""
     table = Table("player", "sees", "chooses", title=Text(strategy.game.spec))
     for position in first_positions(every, rows):
@@ -135,26 +141,22 @@ def strategy_table(strategy: Strategy, every: list[Situation], rows: int) -> Tab
     return table
 
 
-def draw_strategy(strategy: Strategy, every: list[Situation], path: Path, panels: int) -> None:
-    """Draw the strategy in up to `panels` of the situations `every` as stacked bars and save the picture.
+def strategy_figure(strategy: Shown, every: list[Situation], panels: int) -> Figure:
+    """The strategy in up to `panels` of the situations `every`, as stacked bars.
 
     Bars are pale where the strategy itself never comes, so that what it would do there does not matter to its value.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import colormaps
 
     columns = [[s for s in every if s.player == player][: (panels + 1) // 2] for player in (0, 1)]
     columns = [column for column in columns if column]
     if not columns:
         raise UnseenError(f"{strategy.game.spec}: no player has a decision, so there is no strategy to draw.")
     height = max(map(len, columns))
-    figure, axes = pyplot.subplots(
-        height, len(columns), figsize=(6.2 * len(columns), 0.7 + 1.9 * height), squeeze=False, layout="constrained"
-    )
+    figure = new_figure(6.2 * len(columns), 0.7 + 1.9 * height)
+    axes = figure.subplots(height, len(columns), squeeze=False)
     names = list(dict.fromkeys(n for column in columns for s in column for n in s.positions[0].action_names.values()))
-    palette = pyplot.get_cmap("tab10") if len(names) <= FEW_COLOURS else pyplot.get_cmap("nipy_spectral", len(names) + 2)
+    palette = colormaps["tab10"] if len(names) <= FEW_COLOURS else colormaps["nipy_spectral"].resampled(len(names) + 2)
     colour = {name: palette(k if len(names) <= FEW_COLOURS else k + 1) for k, name in enumerate(names)}
     for x, column in enumerate(columns):
         for y in range(height):
@@ -165,11 +167,10 @@ def draw_strategy(strategy: Strategy, every: list[Situation], path: Path, panels
     shown, total = sum(map(len, columns)), len(every)
     of_all = f" of {total}" if _sets(every) < MAX_INFOSETS else ""
     figure.suptitle(strategy.game.spec + (f"   (the first {shown}{of_all} situations)" if shown < total else ""))
-    save_picture(figure, path)
-    pyplot.close(figure)
+    return figure
 
 
-def _draw_panel(axis: Axes, strategy: Strategy, situation: Situation, colour: Mapping[str, tuple[float, ...]]) -> None:
+def _draw_panel(axis: Axes, strategy: Shown, situation: Situation, colour: Mapping[str, tuple[float, ...]]) -> None:
     title, labels = situation.labels
     n = len(situation.positions)
     bottom = np.zeros(n)
@@ -188,17 +189,3 @@ def _draw_panel(axis: Axes, strategy: Strategy, situation: Situation, colour: Ma
     axis.set_title(f"player {situation.player + 1}: {title}", fontsize=9, loc="left")
     axis.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, ncols=1 + len(names) // 8)
     axis.spines[["top", "right"]].set_visible(False)
-
-
-def check_picture(path: Path) -> None:
-    """Raise if a picture cannot be written to `path`, before any work is done for it."""
-    if path.is_dir() or path.suffix not in (".png", ".svg", ".pdf") or not path.parent.is_dir():
-        raise UnseenError(f"cannot write the picture {path}: name a file that ends in .png, .svg or .pdf in a folder that exists.")
-
-
-def save_picture(figure: Figure, path: Path) -> None:
-    """Write a figure to a file."""
-    check_picture(path)
-    data = io.BytesIO()
-    figure.savefig(data, dpi=120, format=path.suffix[1:])
-    write_atomically(path, [data.getvalue()])

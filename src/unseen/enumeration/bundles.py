@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
 from unseen.engine import mix
-from unseen.infosets import extended
+from unseen.enumeration.infosets import extended
 
 
 class Bundles(NamedTuple):

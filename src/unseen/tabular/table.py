@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
 from unseen.engine import random
+from unseen.enumeration.infosets import extended
 from unseen.errors import UnseenError
 from unseen.game import Game
-from unseen.infosets import extended
-from unseen.strategy import Strategy
+from unseen.tabular.strategy import Strategy
 
 HEAD = 3
 """Words of a block before the regrets."""

@@ -18,9 +18,12 @@ AHEAD = 8
 _job: Any = None
 
 
-def default_workers() -> int:
-    """The cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+def core_count(workers: int | None = None) -> int:
+    """How many threads or processes to use: `workers`, or one for each core that this process may run on."""
+    if workers is not None and (not isinstance(workers, int) or workers < 1):
+        raise UnseenError(f"workers is {workers!r}, but must be a whole number, at least 1.")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return workers or cores or 1
 
 
 def run_all(job: Any, args: tuple[Any, ...], tasks: Iterable[Any], workers: int) -> Iterator[Any]:
@@ -28,9 +31,7 @@ def run_all(job: Any, args: tuple[Any, ...], tasks: Iterable[Any], workers: int)
 
     With several workers each makes a job of its own, of the same class, from the arguments `args`, which are pickled.
     """
-    if workers < 1:
-        raise UnseenError(f"workers is {workers}, but must be at least 1.")
-    if workers == 1:
+    if core_count(workers) == 1:
         yield from map(job, tasks)
         return
     context = multiprocessing.get_context("spawn")

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
 from unseen.engine import extend_key, root_key
+from unseen.enumeration.infosets import Recall, Sets
 from unseen.errors import UnseenError
 from unseen.game import Game
-from unseen.infosets import Recall, Sets
 
 MAX_SYMMETRIES = 62
 

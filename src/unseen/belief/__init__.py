@@ -1,0 +1,1 @@
+"""Who could be where, given what one viewer has seen."""

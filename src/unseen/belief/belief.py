@@ -1,0 +1,177 @@
+"""Who could be where: every history that fits what one viewer has seen, without a line of code in the game.
+
+A `Belief` asks the trellis: how many histories there are, which worlds they lead to, which moves stay on target; and draws from
+them uniformly. When a layer of the trellis would grow past the cap there is none (`belief.exact` is False): moves can still be
+checked one percept at a time, and a walk that gets stuck has left the target. The probability of each such walk is still known.
+"""
+
+from __future__ import annotations
+
+import random as python_random
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.belief.trellis import Trellis, alive, build, count_histories, draw_history
+from unseen.engine import random_state
+from unseen.errors import BeliefTooLarge, UnseenError
+from unseen.game import PUBLIC, Game
+from unseen.position import Percept, Position
+
+DEFAULT_CAP = 1_000_000
+
+
+class Belief:
+    """All histories that fit what `viewer` (0, 1 or PUBLIC) has seen; with `to_move`, only those at which that player moves.
+
+    With `shortest`, those that go on, in silence, from a history that fits already are left out.
+    """
+
+    def __init__(
+        self, game: Game, viewer: int, seen: Iterable[Percept], to_move: int | None = None, cap: int = DEFAULT_CAP,
+        shortest: bool = False,
+    ) -> None:  # fmt: skip
+        if viewer not in (0, 1, PUBLIC):
+            raise UnseenError(f"viewer is {viewer!r}, but must be 0, 1 or PUBLIC ({PUBLIC}).")
+        if cap < 1:
+            raise UnseenError(f"cap is {cap!r}, but must be at least 1.")
+        self.game, self.viewer, self.to_move, self.cap = game, viewer, to_move, cap
+        self.seen = tuple(Percept(*percept) for percept in seen)
+        built = build(game, viewer, self.seen, to_move, cap, shortest)
+        self.exact = built is not None
+        """Whether there is a trellis, i.e. no layer was larger than the cap."""
+        if built is not None:
+            self._trellis = alive(built)
+            self._ways, self._completions = count_histories(self._trellis)
+
+    @classmethod
+    def at(cls, position: Position, viewer: int | None = None, cap: int = DEFAULT_CAP) -> Belief:
+        """What `viewer` can believe at a position; by default the player to move, who knows that it is to move."""
+        if viewer is None and position.player < 0:
+            raise UnseenError(f"{position}: no player is to move; say whose belief it is to be (0, 1 or PUBLIC).")
+        viewer = position.player if viewer is None else viewer
+        to_move = viewer if position.player == viewer else None
+        return cls(position.game, viewer, position.seen(viewer), to_move, cap)
+
+    @property
+    def trellis(self) -> Trellis:
+        if not self.exact:
+            raise BeliefTooLarge(
+                f"{self.game.spec}: more than {self.cap} states fit what was seen; raise the cap to list or count them."
+            )
+        return self._trellis
+
+    # Histories -------------------------------------------------------------------------------------------------------------
+
+    @property
+    def count(self) -> int:
+        """The exact number of histories."""
+        return int(self._completions[0]) if len(self.trellis.ends) else 0
+
+    @property
+    def shares(self) -> NDArray[np.float64]:
+        """For each edge of the trellis the part of its node's histories that go on by it."""
+        trellis = self.trellis
+        before = np.repeat(self._completions, np.diff(trellis.first))
+        shares: NDArray[np.float64] = (self._completions[trellis.child] / before).astype(np.float64)
+        return shares  # quotients of Python integers where there are too many histories for floats
+
+    def histories(self) -> Iterator[tuple[int, ...]]:
+        """Every history, in lexicographic order."""
+        trellis = self.trellis
+        stack: list[tuple[int, tuple[int, ...]]] = [(0, ())] if len(trellis.ends) else []
+        while stack:
+            node, history = stack.pop()
+            if trellis.ends[node]:
+                yield history
+            for e in range(trellis.first[node + 1] - 1, trellis.first[node] - 1, -1):
+                stack.append((int(trellis.child[e]), (*history, int(trellis.action[e]))))
+
+    def sample_histories(self, n: int, seed: int = 0) -> list[tuple[int, ...]]:
+        """`n` histories drawn uniformly, with replacement."""
+        trellis = self._some()
+        path, rng, shares = np.zeros(self.game.max_length + 1, np.int64), random_state(seed), self.shares
+        drawn = []
+        for _ in range(n):
+            length = draw_history(trellis, shares, path, rng)
+            drawn.append(tuple(path[:length].tolist()))
+        return drawn
+
+    # Worlds ----------------------------------------------------------------------------------------------------------------
+
+    def worlds(self) -> tuple[NDArray[Any], list[int]]:
+        """The distinct states that the histories lead to, and how many lead to each."""
+        trellis = self.trellis
+        ends = np.flatnonzero(trellis.ends)
+        rows = np.frombuffer(trellis.states[ends].tobytes(), np.dtype((np.void, trellis.states.dtype.itemsize)))
+        _, place, group = np.unique(rows, return_index=True, return_inverse=True)
+        counts = [0] * len(place)
+        for k, node in zip(group.tolist(), ends.tolist(), strict=True):
+            counts[k] += int(self._ways[node])
+        return trellis.states[ends[place]], counts
+
+    def sample_worlds(self, n: int, seed: int = 0) -> NDArray[Any]:
+        """`n` states drawn uniformly from the distinct worlds, with replacement."""
+        self._some()
+        states, _ = self.worlds()
+        return states[np.random.default_rng(seed).integers(len(states), size=n)]
+
+    # Staying on target -------------------------------------------------------------------------------------------------------
+
+    def on_target(self, position: Position) -> list[int]:
+        """The actions after which `position` can still become one of the histories; all of them once it has been one.
+
+        Without a trellis: the actions after which nothing contradicts what was seen so far.
+        """
+        if not self.exact:
+            return self._matching(position)
+        trellis = self.trellis
+        node = 0 if len(trellis.ends) else -1
+        for action in position.history:
+            if node < 0 or trellis.ends[node]:
+                break
+            edges = slice(trellis.first[node], trellis.first[node + 1])
+            taken = np.flatnonzero(trellis.action[edges] == action)
+            node = int(trellis.child[edges][taken[0]]) if len(taken) else -1
+        if node < 0:
+            return []
+        if trellis.ends[node]:
+            return position.actions
+        return [int(a) for a in trellis.action[trellis.first[node] : trellis.first[node + 1]]]
+
+    def try_history(self, rng: python_random.Random) -> tuple[tuple[int, ...], float, bool]:
+        """Walk from the start, by uniformly chosen moves that stay on target, to the first history that fits.
+
+        Returns the history, the probability of this walk and whether it arrived: with a trellis it always does; without one a
+        walk may get stuck.
+        """
+        position, probability = Position(self.game), 1.0
+        while not self._is_end(position):
+            moves = self.on_target(position)
+            if not moves:
+                return position.history, probability, False
+            position.apply(moves[int(rng.random() * len(moves))])
+            probability /= len(moves)
+        return position.history, probability, True
+
+    def _is_end(self, position: Position) -> bool:
+        return position.seen(self.viewer) == self.seen and self.to_move in (None, position.player)
+
+    def _matching(self, position: Position) -> list[int]:
+        """The actions whose percept is silence or the next one seen; all of them once the target was reached."""
+        before = Position(self.game)
+        for action in position.history:
+            if self._is_end(before):
+                break
+            before.apply(action)
+        if self._is_end(before):
+            return position.actions
+        after = ((a, position.child(a).seen(self.viewer)) for a in position.actions)
+        return [a for a, seen in after if seen == self.seen[: len(seen)]]
+
+    def _some(self) -> Trellis:
+        if not self.count:
+            raise UnseenError(f"{self.game.spec}: no history fits what was seen, so there is nothing to draw from.")
+        return self.trellis

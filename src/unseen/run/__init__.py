@@ -1,0 +1,1 @@
+"""Running long work: files that survive a crash, checkpoints, logs, progress, and where work runs."""
