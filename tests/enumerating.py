@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
 import types
+
+from unseen.compiling import compiled_methods
 
 
 class Script:
@@ -49,6 +52,27 @@ def scripted(function, script):
         elif hasattr(value, "py_func") or hasattr(value, "dispatcher"):
             scope[name] = scripted(value, script)
     return types.FunctionType(source.__code__, scope, source.__name__)
+
+
+def scripted_object(obj, script):
+    """A copy of a compiled object whose methods are plain Python with their random choices made by a script."""
+    other = copy.copy(obj)
+    for name, method in compiled_methods(type(obj)).items():
+        setattr(other, name, types.MethodType(scripted(method, script), other))
+    return other
+
+
+def plain_records(array):
+    """An array of records as lists of plain objects, which are quicker to read and write than NumPy's."""
+    rows = Rows(
+        plain_records(row) if row.ndim else types.SimpleNamespace(**{name: row[name] for name in row.dtype.names}) for row in array
+    )
+    rows.shape = array.shape
+    return rows
+
+
+class Rows(list):
+    """A list that has a shape."""
 
 
 class CopiedStates(list):

@@ -1,8 +1,7 @@
 """Agents: players that are told what they may know, and nothing else.
 
-A match begins with `begin`: the game, a seat, a seed and perhaps a budget. Then come percepts, as the game goes on; and at each of
-its turns an agent is asked for a distribution over the legal actions and an action drawn from it. It never holds a state of the
-match.
+A game begins with `begin`: the game, a seat, a seed and perhaps a budget. Then come percepts, as it goes on; and at each of its turns
+an agent is asked for a distribution over the legal actions and an action drawn from it. It never holds a state of the game.
 """
 
 from __future__ import annotations
@@ -10,9 +9,9 @@ from __future__ import annotations
 import copy
 import random
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from unseen.errors import UnseenError
 from unseen.exact.treeplex import Treeplex
 from unseen.game import Game
+from unseen.options import Parameter
 from unseen.position import Percept, history_key
 from unseen.tabular.strategy import Strategy
 
@@ -54,7 +54,7 @@ class Agent(ABC):
     seen: list[Percept]
 
     def begin(self, game: Game, seat: int, seed: int, budget: Budget | None = None) -> None:
-        """A new match."""
+        """A new game."""
         self.game, self.seat, self.seen = game, seat, []
         self.rng = random.Random(seed)
 
@@ -82,12 +82,22 @@ class Agent(ABC):
         raise UnseenError(f"{self.name} does not search, so there is nothing to aggregate; measure it by stitching.")
 
     @property
-    def simulations(self) -> int:
+    def simulations_made(self) -> int:
         """How many simulations it has made since `begin`."""
         return 0
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of agent: what it is, where it comes from, how to make one (for a game, by a name, from its options), and these."""
+
+    text: str
+    source: str
+    make: Callable[[Game, str, Mapping[str, Any]], Agent]
+    options: Mapping[str, Parameter]
 
 
 class RandomAgent(Agent):

@@ -79,6 +79,32 @@ def random(rng):
 
 
 @piece
+def random_index(n, rng):
+    """A number below `n`, all equally likely."""
+    return int(random(rng) * n)
+
+
+@piece
+def coin(chance, rng):
+    """Whether something of this probability happens."""
+    return random(rng) < chance
+
+
+@piece
+def pick(chances, first, n, total, rng):
+    """An index below `n`, drawn by the weights from `first` on, which sum to `total`."""
+    u = random(rng) * total
+    last = 0
+    for k in range(n):
+        if chances[first + k] > 0.0:
+            last = k
+            u -= chances[first + k]
+            if u < 0.0:
+                return k
+    return last
+
+
+@piece
 def sample_chance(game, s, out, n, rng):
     """The place in `out` of a chance outcome, drawn by its probability."""
     if game.uniform_chance:

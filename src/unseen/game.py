@@ -38,7 +38,7 @@ from numpy.typing import NDArray
 
 from unseen.compiling import JIT_DISABLED, Compiled
 from unseen.errors import UnseenError
-from unseen.options import Parameter
+from unseen.options import Declared, Value
 
 CHANCE = -1
 TERMINAL = -2
@@ -98,10 +98,9 @@ def plain_state_class(owner: str, dtype: np.dtype[Any]) -> type[PlainState]:
     return type(f"{owner}State", (PlainState,), {"__slots__": dtype.names, "dtype": dtype})
 
 
-class Game(Compiled):
+class Game(Declared, Compiled):
     """A two-player zero-sum game of hidden information. See the module's text for how to write one."""
 
-    parameters: ClassVar[dict[str, Parameter]] = {}
     name: ClassVar[str] = "game"
     simultaneous: ClassVar[bool] = False
     """True if players 0 and 1 always choose together: 0 moves, then 1, and nobody is told anything in between."""
@@ -120,35 +119,29 @@ class Game(Compiled):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        inherited = cls.parameters
-        cls.parameters = dict(inherited)
-        for name, value in list(vars(cls).items()):
-            annotation = str(vars(cls).get("__annotations__", {}).get(name, ""))
-            is_declared = annotation and "ClassVar" not in annotation and name not in _NOT_PARAMETERS
-            if name in inherited and not isinstance(value, Parameter):
-                inherited[name].read(cls.__name__, name, value)
-                cls.parameters[name] = inherited[name].with_default(value)
-            elif isinstance(value, Parameter) or (is_declared and isinstance(value, int)):
-                if name not in inherited and hasattr(Game, name):
-                    raise UnseenError(
-                        f"{cls.__name__}: a parameter cannot be called {name!r}; every game has an attribute of that name."
-                    )
-                cls.parameters[name] = value if isinstance(value, Parameter) else Parameter(value)
-        cls.compiled_fields = {name: p.kind for name, p in cls.parameters.items()}
         if "name" not in vars(cls):
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
         cls.uniform_chance = cls.chance is Game.chance
         if hasattr(cls, "state"):
             cls.plain_state = plain_state_class(cls.__name__, _checked_fields(cls.__name__, cls.state))
 
-    def __init__(self, **parameters: int | str) -> None:
-        known = type(self).parameters
-        for name in parameters:
-            if name not in known:
-                have = ", ".join(f"{n} (default {p.default})" for n, p in known.items()) or "none"
-                raise UnseenError(f"{self.name}: there is no parameter {name!r}; the parameters are: {have}.")
-        for name, declared in known.items():
-            self.__dict__[name] = declared.read(self.name, name, parameters.get(name, declared.default))
+    @classmethod
+    def is_shorthand(cls, name: str, value: Any) -> bool:
+        """A number with an annotation, `cards: int = 3`, is a parameter without bounds."""
+        annotation = str(vars(cls).get("__annotations__", {}).get(name, ""))
+        is_declared = annotation and "ClassVar" not in annotation and name not in _NOT_PARAMETERS and name not in cls.parameters
+        return bool(is_declared) and isinstance(value, int)
+
+    @classmethod
+    def may_be_called(cls, name: str) -> bool:
+        return not hasattr(Game, name)
+
+    @property
+    def label(self) -> str:
+        return self.name
+
+    def __init__(self, **parameters: Value) -> None:
+        super().__init__(**parameters)
         for required in ("state", "num_actions", "max_length"):
             if not hasattr(self, required):
                 raise UnseenError(f"{type(self).__name__}: the class does not define {required}.")
@@ -180,6 +173,13 @@ class Game(Compiled):
         """The payoff of player `who` at the end `s`."""
         raise NotImplementedError
 
+    def rollout(self, s, out, n, u):
+        """A cheap move for playouts: the index of one of the `n` actions in `out`, given a random number `u` in [0, 1).
+
+        It must go by what the player to move knows. Evenly, unless a game says otherwise.
+        """
+        return int(u * n)
+
     def settled(self, s):
         """Whether the payoffs at `s`, an unfinished game, are the same whatever is still played; `utility` must know them.
 
@@ -209,11 +209,6 @@ class Game(Compiled):
         return None
 
     # What every game can do ------------------------------------------------------------------------------------------------
-
-    @property
-    def settings(self) -> dict[str, int | bool | str]:
-        """The parameters of this game by name."""
-        return {name: declared.shown(getattr(self, name)) for name, declared in type(self).parameters.items()}
 
     @property
     def spec(self) -> str:

@@ -29,7 +29,7 @@ def load(spec: str | Game | type[Game]) -> Game:
     if not isinstance(spec, str):
         raise UnseenError(f"game is {spec!r}, but must be a name, a game or a class of games.")
     name, parameters = parse(spec)
-    cls = _class_in_file(name) if ".py:" in name or name.endswith(".py") else _registered_class(name)
+    cls = class_in_file(name, Game, "game") if ".py:" in name or name.endswith(".py") else _registered_class(name)
     game = cls(**parameters)
     if ".py:" in name:
         game.origin = name
@@ -93,25 +93,25 @@ def _registered_class(name: str) -> type[Game]:
     raise UnseenError(f"game {name!r} is unknown; {hint} A game of your own is named path/to/file.py:ClassName.")
 
 
-def _class_in_file(name: str) -> type[Game]:
-    """Import a user's file and find the class in it."""
+def class_in_file(name: str, base: type, what: str) -> Any:
+    """Import a user's file and find in it the class, a subclass of `base`, that `path/to/file.py:ClassName` names."""
     file, colon, cls_name = name.rpartition(":")
     if not colon:
-        raise UnseenError(f"game {name!r}: say which class of the file, as in {name}:ClassName.")
+        raise UnseenError(f"{what} {name!r}: say which class of the file, as in {name}:ClassName.")
     path = Path(file)
     if not path.is_file():
-        raise UnseenError(f"game {name!r}: there is no file {file}.")
-    module = _import_file(path)
+        raise UnseenError(f"{what} {name!r}: there is no file {file}.")
+    module = _import_file(path, what)
     cls = getattr(module, cls_name, None)
-    if not (isinstance(cls, type) and issubclass(cls, Game)):
+    if not (isinstance(cls, type) and issubclass(cls, base)):
         have = [
-            n for n, v in vars(module).items() if isinstance(v, type) and issubclass(v, Game) and v.__module__ == module.__name__
+            n for n, v in vars(module).items() if isinstance(v, type) and issubclass(v, base) and v.__module__ == module.__name__
         ]
-        raise UnseenError(f"game {name!r}: {file} has no game class {cls_name!r}; it has: {', '.join(have) or 'none'}.")
+        raise UnseenError(f"{what} {name!r}: {file} has no {what} class {cls_name!r}; it has: {', '.join(have) or 'none'}.")
     return cls
 
 
-def _import_file(path: Path) -> ModuleType:
+def _import_file(path: Path, what: str) -> ModuleType:
     """Import a file by path, under a name that is the same in every process, so that machine code kept on disk can refer to it.
 
     A file that was edited since is imported anew. What it prints goes to standard error, which is not for results.
@@ -135,7 +135,7 @@ def _import_file(path: Path) -> ModuleType:
         del sys.modules[module_name]
         if isinstance(error, UnseenError):
             raise
-        raise RuleError(f"game file {path}: it does not import: {type(error).__name__}: {error}.") from error
+        raise RuleError(f"{what} file {path}: it does not import: {type(error).__name__}: {error}.") from error
     finally:
         sys.path.remove(str(folder))
     return module

@@ -194,10 +194,10 @@ class Stitching(_Measure):
         stack = [(top, agent)]
         while stack:
             j, agent = stack.pop()
-            earlier = agent.simulations
+            earlier = agent.simulations_made
             agent, behaviour = self.search(agent, player, j)
             searches += 1
-            simulations += agent.simulations - earlier
+            simulations += agent.simulations_made - earlier
             places.append(np.arange(tree.first[j], tree.first[j] + tree.count[j]))
             amounts.append(behaviour)
             if len(path) > HEAD_DEPTH:
@@ -244,7 +244,7 @@ class Aggregation(_Measure):
                 sums += gained
                 is_first = False
                 searches += 1
-            simulations += self.agent.simulations
+            simulations += self.agent.simulations_made
             places = np.flatnonzero(sums)
             all_places.append(places)
             all_amounts.append(sums[places])

@@ -38,11 +38,12 @@ def algorithms(as_json: AsJson = False, debug: Debug = False) -> None:
 
     table = Table("algorithm", "what it is", "an iteration", "options")
     for name, about in ALGORITHMS.items():
-        options = ", ".join(f"{key}={str(default).lower()}" for key, (default, _) in about.options.items())
+        options = ", ".join(f"{key}={str(option.default).lower()}" for key, option in about.options.items())
         table.add_row(name, about.text, about.iteration, options or "none")
     listed = {
-        name: {"text": about.text, "source": about.source, "iteration": about.iteration, "needs_form": about.needs_form,
-               "options": {key: {"default": str(value).lower(), "meaning": text} for key, (value, text) in about.options.items()}}
+        name: {"text": about.text, "source": about.source, "iteration": about.iteration, "needs_form": about.solver is None,
+               "options": {key: {"default": str(option.default).lower(), "meaning": option.help}
+                           for key, option in about.options.items()}}
         for name, about in ALGORITHMS.items()
     }  # fmt: skip
     show(as_json, {"algorithms": listed}, lambda: table)

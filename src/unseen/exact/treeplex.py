@@ -131,9 +131,9 @@ def fill_plan(parent, first, count, behaviour, plan):
     """plan[q] = plan[parent] * behaviour[q], from the root down."""
     plan[0] = 1.0
     for j in range(len(parent)):
-        reach = plan[parent[j]]
+        own_reach = plan[parent[j]]
         for q in range(first[j], first[j] + count[j]):
-            plan[q] = reach * behaviour[q]
+            plan[q] = own_reach * behaviour[q]
 
 
 @kernel

@@ -4,33 +4,44 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.agents import DEFAULT_BUDGET, Agent, Budget
+from unseen.agents import DEFAULT_BUDGET, Agent, Budget, Kind
 from unseen.errors import UnseenError
 from unseen.exact.treeplex import Treeplex
 from unseen.game import Game
+from unseen.options import Declared, Parameter, Value, parameter, with_defaults
 from unseen.position import Percept
+from unseen.random_play import largest_payoff
+from unseen.search.rules import Bandit, Exp3, OnlineOutcomeSampling, RegretMatching, Rule, UpperConfidence
 from unseen.search.searcher import Searcher
 
+FINALS = ("visits", "max")
+BANDITS: dict[str, type[Bandit]] = {"ucb": UpperConfidence, "regret_matching": RegretMatching, "exp3": Exp3}
 
-class SearchAgent(Agent):
-    """Searches anew at each of its turns. `pattern` is the search as it is at the beginning of a match."""
 
-    def __init__(self, pattern: Searcher, budget: Budget, name: str = "search", keep: bool = True, greedy: bool = False) -> None:
-        self.pattern, self.own_budget, self.name = pattern, budget, name
-        self.keep = keep
-        """Whether the tree is kept from one move to the next."""
-        self.greedy = greedy
-        """Whether it plays its favourite action instead of drawing from the distribution that the search found."""
+class SearchAgent(Declared, Agent):
+    """Searches anew at each of its turns. `pattern` is the search as it is at the beginning of a game."""
+
+    simulations: int = parameter(0, minimum=0, help="simulations for each move; 0: what the match gives, otherwise 100,000")
+    seconds: float = parameter(0.0, minimum=0.0, help="seconds for each move, instead of simulations")
+    keep: bool = parameter(True, help="whether the tree is kept from one move to the next")
+    final: int = parameter("visits", choices=FINALS, help="the move: drawn by visit counts, or the one with most visits")
+
+    def __init__(self, pattern: Searcher, name: str = "search", **options: Value) -> None:
+        super().__init__(**options)
+        if self.simulations and self.seconds:
+            raise UnseenError(f"agent {name!r}: give it simulations or seconds, not both.")
+        self.pattern, self.name = pattern, name
 
     def begin(self, game: Game, seat: int, seed: int, budget: Budget | None = None) -> None:
         if game != self.pattern.game:
             raise UnseenError(f"{self.name} was made for {self.pattern.game.spec}, not for {game.spec}.")
         super().begin(game, seat, seed, budget)
-        self.budget = self.own_budget or budget or DEFAULT_BUDGET
+        self.budget = Budget(self.simulations, self.seconds) or budget or DEFAULT_BUDGET
         self.searcher = self.pattern.fork(seed)
         self.searcher.prepare()
 
@@ -47,7 +58,7 @@ class SearchAgent(Agent):
         else:
             self.searcher.run_until(began + self.budget.seconds)
         found = self.searcher.behaviour(self.seat, self.seen, len(actions))
-        if self.greedy:
+        if FINALS[self.final] == "max":
             found = (found == found.max()) / (found == found.max()).sum()
         return dict(zip(actions, found.tolist(), strict=True))
 
@@ -61,5 +72,58 @@ class SearchAgent(Agent):
         return self.searcher.sums(tree.keys, tree.first, tree.sequences)
 
     @property
-    def simulations(self) -> int:
+    def simulations_made(self) -> int:
         return self.searcher.made
+
+
+# Recipes ----------------------------------------------------------------------------------------------------------------------
+
+
+def make_search(game: Game, name: str, rule: Rule, options: Mapping[str, Any]) -> Agent:
+    return SearchAgent(Searcher(game, rule, **Searcher.pick(options)), name, **SearchAgent.pick(options))
+
+
+def make_oos(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
+    return make_search(game, name, OnlineOutcomeSampling.made_from(options), options)
+
+
+def make_ismcts(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
+    kind = BANDITS[options["selection"]]
+    scale = {"scale": largest_payoff(game)} if kind is Exp3 else {}
+    return make_search(game, name, kind.made_from({**options, **scale}), options)
+
+
+def _without(parameters: Mapping[str, Parameter], *names: str) -> dict[str, Parameter]:
+    return {name: p for name, p in parameters.items() if name not in names}
+
+
+LANCTOT = (
+    "M. Lanctot, V. Lisý and M. Bowling, Search in imperfect information games using online Monte Carlo counterfactual regret "
+    "minimization, 2014"
+)
+OOS = OnlineOutcomeSampling.parameters | Searcher.parameters | _without(SearchAgent.parameters, "keep", "final")
+ISMCTS = {
+    "selection": Parameter("ucb", choices=tuple(BANDITS), help="the bandit at each information set"),
+    **UpperConfidence.parameters, **RegretMatching.parameters, **_without(Searcher.parameters, "targeting"),
+    **SearchAgent.parameters,
+}  # fmt: skip
+AGENTS: dict[str, Kind] = {
+    "oos": Kind(
+        "Online Outcome Sampling: simulations always begin at the start of the game and are led to where the play is; the average "
+        "strategy converges to an equilibrium.", LANCTOT, make_oos, OOS,
+    ),
+    "vr_oos": Kind(
+        "The same search with its variance reduced: baselines for each history, exact averages, regret matching+ and later "
+        "simulations counting more. Several times less exploitable after the same simulations.",
+        f"{LANCTOT}; M. Schmid et al., Variance reduction in Monte Carlo counterfactual regret minimization, 2019; T. Davis, "
+        "M. Schmid and M. Bowling, Low-variance and zero-variance baselines for extensive-form games, 2020", make_oos,
+        with_defaults(OOS, {
+            "targeting": "public", "gamma": 0.0, "baseline": "history", "averaging": "lazy", "floor": True, "power": 1.0,
+        }),
+    ),
+    "ismcts": Kind(
+        "Information set Monte Carlo tree search with several observers: simulations begin at histories that fit what was seen, "
+        "all equally likely. Strong in many games, but it does not converge to an equilibrium.",
+        "P. Cowling, E. Powley and D. Whitehouse, Information set Monte Carlo tree search, 2012", make_ismcts, ISMCTS,
+    ),
+}  # fmt: skip

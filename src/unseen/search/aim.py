@@ -1,4 +1,4 @@
-"""Leading simulations to where the match is: which moves keep a simulation on the *target*, i.e. on the way to a history that fits.
+"""Leading simulations to where the play is: which moves keep a simulation on the *target*, i.e. on the way to a history that fits.
 
 The target of information set targeting is what the searching player has seen; that of public subgame targeting, what everybody has
 (M. Lanctot, V. Lisý and M. Bowling, "Search in imperfect information games using online Monte Carlo counterfactual regret
@@ -35,7 +35,7 @@ class Aim(NamedTuple):
 
     first: NDArray[np.int64]  # (n + 1,) where the edges of each node begin
     action: NDArray[np.int64]  # (e,)
-    place: NDArray[np.int64]  # (e,) the place of the action among the legal ones
+    action_index: NDArray[np.int64]  # (e,) the index of the action among the legal ones
     child: NDArray[np.int64]  # (e,)
     ends: NDArray[np.bool_]  # (n,) whether the target is reached there
     shares: NDArray[np.float64]  # (e,) the part of the target's histories through its node that go on by an edge
@@ -63,16 +63,16 @@ def aim_at(game: Game, viewer: int, seen: Iterable[Percept], cap: int = DEFAULT_
     if not belief.count:
         raise UnseenError(f"{game.spec}: no history fits what player {viewer} has seen, so there is nothing to search.")
     trellis = belief.trellis
-    place = np.zeros(len(trellis.action), np.int64)
-    find_places(game, trellis.states, trellis.first, trellis.action, scratch(game)[0], place)
+    index = np.zeros(len(trellis.action), np.int64)
+    find_indices(game, trellis.states, trellis.first, trellis.action, scratch(game)[0], index)
     return Aim(
-        trellis.first, trellis.action, place, trellis.child, trellis.ends, belief.shares, percepts, viewer, mover, True, True
+        trellis.first, trellis.action, index, trellis.child, trellis.ends, belief.shares, percepts, viewer, mover, True, True
     )
 
 
 @kernel
-def find_places(game, states, first, action, out, place):
-    """The place of each edge's action among the legal ones of its node."""
+def find_indices(game, states, first, action, out, index):
+    """The index of each edge's action among the legal ones of its node."""
     for node in range(len(states)):
         if first[node] == first[node + 1]:
             continue
@@ -81,7 +81,7 @@ def find_places(game, states, first, action, out, place):
         for e in range(first[node], first[node + 1]):  # both are ascending
             while k < n and out[k] != action[e]:
                 k += 1
-            place[e] = k
+            index[e] = k
 
 
 @piece
@@ -93,25 +93,25 @@ def arrived(game, s, node, aim):
 
 
 @piece
-def edges(game, states, p, node, aim, desk, n):
-    """The moves that stay on target, as places among the `n` in `desk.out`, and the nodes that they lead to."""
+def edges(game, s, p, node, aim, work, n):
+    """The moves that stay on target, as indices among the `n` in `work.out`, and the nodes that they lead to."""
     if aim.is_exact:
         first, last = aim.first[node], aim.first[node + 1]
-        return aim.place[first:last], aim.child[first:last]
+        return aim.action_index[first:last], aim.child[first:last]
     found = 0
     for k in range(n):
-        states[1] = states[0]
-        step(game, states[1], desk.out[k], desk.tell)
-        own, private = own_part(aim.viewer, p, desk.out[k]), private_part(aim.viewer, desk.tell)
-        t = match_percept(aim.percepts, node, own, desk.tell[PUBLIC], private)
+        work.spare[0] = s
+        step(game, work.spare[0], work.out[k], work.tell)
+        own, private = own_part(aim.viewer, p, work.out[k]), private_part(aim.viewer, work.tell)
+        t = match_percept(aim.percepts, node, own, work.tell[PUBLIC], private)
         if t >= 0:
-            desk.places[found] = k
-            desk.children[found] = t
+            work.pairs[found] = k
+            work.pairs[len(work.out) + found] = t
             found += 1
-    return desk.places[:found], desk.children[:found]
+    return work.pairs[:found], work.pairs[len(work.out) : len(work.out) + found]
 
 
 @piece
-def edge_to_world(aim, node, rng):
-    """An edge of the trellis, drawn so that all histories of the target are equally likely."""
-    return min(draw_edge(aim.first[node], aim.first[node + 1], aim.shares, rng), aim.first[node + 1] - 1)
+def edge_to_world(first, shares, node, rng):
+    """An edge of a node of the trellis, drawn so that all histories of the target are equally likely."""
+    return min(draw_edge(first[node], first[node + 1], shares, rng), first[node + 1] - 1)

@@ -1,9 +1,9 @@
-"""What an information set does in a search: how it spreads its next choice, and what it learns from a simulation.
+"""What an information set does in a search: how it draws its next choice, and what it learns from a simulation.
 
-A rule is a small compiled class; the search loop is specialised on it. `spread` writes the probabilities with which the actions
-are to be tried; `arrive` is called on the way down, `learn` on the way back, from the last choice to the first. All numbers of a
-set are in one block of the table: regrets (or sums of rewards), averages (what is played in the end, not yet normalised) and, where
-solvers keep the current behaviour, baselines.
+A rule is a small compiled class; the search loop is specialised on it. It declares by name what it keeps for a set and for each of its
+actions, and which of these, normalised, is what it plays in the end. On the way down `choose` writes the probabilities with which the
+actions are to be tried, and `drew` writes down what will be needed later; on the way back `learn` is called for each choice, the last
+one first.
 """
 
 from __future__ import annotations
@@ -11,42 +11,65 @@ from __future__ import annotations
 from math import exp, log, sqrt
 from typing import ClassVar
 
-from unseen.compiling import Compiled, piece
-from unseen.tabular.table import NOWHERE, averages, choice, current, mark, n_actions, regrets
+import numpy as np
 
-NO_BASELINE, PER_INFOSET, PER_HISTORY = 0, 1, 2
+from unseen.engine import mix
+from unseen.options import Declared, parameter
+from unseen.tabular.averaging import arrive, catch_up
+from unseen.tabular.regret_matching import add_behaviour, mixing, positive_sum
+from unseen.tabular.table import HEAD, NOWHERE, SETS, Keeps, cells, find, find_or_add, n_actions
+
+BASELINES = ("none", "infoset", "history")
+NO_BASELINE, PER_INFOSET, PER_HISTORY = range(3)
 """Baselines: none; for each action of a set; for each action of a history, beginning with that of its set."""
-WEIGHT, NOW, RATIO = 0, 1, 2
-"""Places in the notes of a search: what all simulations so far count in averages, what this one does; the estimate of s1 / s2."""
+AVERAGINGS = ("stochastic", "lazy")
+STOCHASTIC, LAZY = range(2)
+WEIGHTINGS = ("exact", "running")
+EXACT, RUNNING = range(2)
 
 
-@piece
-def matching(total, n, gamma):
-    """Regret matching that explores, at a set of `n` actions whose positive regrets sum to `total`: even with probability `gamma`.
-
-    Returns e and f such that an action with regret r has probability e + f max(r, 0).
-    """
-    return (gamma / n, (1.0 - gamma) / total) if total > 0.0 else (1.0 / n, 0.0)
-
-
-@piece
-def follow(values, at, value, step):
-    """Move a running mean towards a value."""
-    values[at] += step * (value - values[at])
-
-
-class Rule(Compiled):
+class Rule(Declared, Keeps):
     """What all rules have."""
 
     jumps: ClassVar[bool] = False
     """Whether simulations begin at a history of the target and learn nothing on the way there; otherwise, at the start."""
+    delta: float = 1.0
+    weighting: int = EXACT
+    averaging: int = STOCHASTIC
     baseline: int = NO_BASELINE
+    power: float = 0.0
+    decay: float = 1.0
+    plays: ClassVar[str]
+    """The name of the field of an action that is played in the end, in proportion."""
+    played: ClassVar[int]
+    """Its place."""
 
-    def arrive(self, table, w, total, before, is_new, notes):
-        """A simulation comes to a set, by a choice of its player whose average is at `before`."""
+    def __init_subclass__(cls, **kwargs: object) -> None:
+        super().__init_subclass__(**kwargs)
+        if hasattr(cls, "plays"):
+            cls.played = cls.for_action.index(cls.plays)
+
+    def drew(self, memory, choice, then, n, total):
+        """A choice has been drawn at a set of `n` actions; `total` is what `choose` returned. `then`, shape (w,), is to write on."""
+
+    def find_baselines(self, game, s, p, key0, key1, may_grow, memory, w, out):
+        """Where the baselines of the actions of the history `s` begin, or NOWHERE."""
+        return np.int64(NOWHERE)
+
+    def catch_up(self, memory, w):
+        """Bring the average at a set up to date, if that is done lazily."""
 
 
-class Outcome(Rule):
+class HistoryBaselines(Keeps):
+    """What is kept of a history for variance reduction."""
+
+    for_action = ("baselines", "visits")
+
+
+VISITS = HistoryBaselines.for_action.index("visits")
+
+
+class OnlineOutcomeSampling(Rule):
     """Online Outcome Sampling: M. Lanctot, V. Lisý and M. Bowling (2014), Algorithm 1; with baselines, M. Schmid et al., "Variance
     reduction in Monte Carlo counterfactual regret minimization" (2019).
 
@@ -56,84 +79,132 @@ class Outcome(Rule):
 
     Chance and the opponent are drawn as they play unless a simulation is led, so their probabilities cancel but for the factor
     g(h) = delta s1(h) / s2(h) + 1 - delta, which the path holds.
+
+    Behaviours and their averages are those of the moment in which a simulation comes by; what it learns later, when others may have
+    changed them, is about those.
     """
 
-    compiled_fields: ClassVar[dict[str, type]] = {
-        "epsilon": float, "gamma": float, "delta": float, "is_lazy": bool, "baseline": int, "step": float, "is_floored": bool,
-        "power": float, "is_running": bool, "decay": float,
-    }  # fmt: skip
+    for_set = ("weight_seen", "choice_before")
+    for_action = ("regrets", "averages", "baselines")
+    plays = "averages"
 
-    def __init__(
-        self, epsilon: float = 0.4, gamma: float = 0.01, delta: float = 0.9, is_lazy: bool = False, baseline: int = NO_BASELINE,
-        step: float = 0.1, is_floored: bool = False, power: float = 0.0, is_running: bool = False, decay: float = 0.99,
-    ) -> None:  # fmt: skip
-        self.epsilon, self.gamma, self.delta = epsilon, gamma, delta
-        self.is_lazy = is_lazy
-        """Whether averages are added up by what is known of the player's own probabilities instead of sampled ones."""
-        self.baseline, self.step = baseline, step
-        self.is_floored = is_floored
-        """Whether regrets below zero become zero (regret matching+)."""
-        self.power = power
-        """Simulation t counts t^power in the average."""
-        self.is_running, self.decay = is_running, decay
-        """ExIt-OOS: divide by a running mean of s1 / s2 instead of what this sample's probability asks for."""
+    delta: float = parameter(0.9, minimum=0.0, maximum=1.0, help="the probability that a simulation is led to the target")
+    epsilon: float = parameter(
+        0.4, above=0.0, maximum=1.0, help="the probability of an even choice, for the player that is updated"
+    )
+    gamma: float = parameter(0.01, minimum=0.0, maximum=1.0, help="the even part of every behaviour")
+    weighting: int = parameter(
+        "exact", choices=WEIGHTINGS,
+        help="importance weights: those of each simulation, which is unbiased; or over a running mean of s1 / s2, as in ExIt-OOS",
+    )  # fmt: skip
+    baseline: int = parameter(
+        "none", choices=BASELINES,
+        help="expected values that are subtracted before sampling noise is scaled up: none, for each action of an information set, "
+        "or of a history",
+    )  # fmt: skip
+    step: float = parameter(0.1, above=0.0, maximum=1.0, help="how fast baselines follow what is found")
+    averaging: int = parameter(
+        "stochastic", choices=AVERAGINGS,
+        help="how averages are added up: by sampled probabilities, or exactly, when a simulation comes by",
+    )  # fmt: skip
+    floor: bool = parameter(False, help="whether regrets below zero become zero (regret matching+)")
+    power: float = parameter(0.0, minimum=0.0, maximum=10.0, help="simulation t counts t to this power in the average")
+    decay: float = parameter(0.99, minimum=0.0, maximum=1.0, help="how slowly the running mean of s1 / s2 follows")
 
-    def arrive(self, table, w, total, before, is_new, notes):
-        """Lazy averaging: the behaviour has been the same since the weight of the choice `before` was what the mark says."""
-        if not self.is_lazy:
-            return
-        weight = table.real[before] if before != NOWHERE else notes[WEIGHT]
-        if not is_new:
-            n, average, regret, more = n_actions(table, w), averages(table, w), regrets(w), weight - table.real[mark(w)]
-            even, greedy = matching(total, n, self.gamma)
-            for k in range(n):
-                table.real[average + k] += more * (even + greedy * max(table.real[regret + k], 0.0))
-        table.real[mark(w)] = weight
-        table.half[choice(w)] = before
+    def choose(self, memory, w, n, is_mine, is_new, before, weight, chances):
+        """The sampling distribution of the paper: the update player explores, the other follows its behaviour.
 
-    def spread(self, table, w, total, is_mine, n, chances):
-        """The sampling distribution of the paper: the update player explores, the other follows its behaviour."""
+        `weight` is 1 over the probability that the update player's choices and being led were drawn: the average at the opponent's
+        sets counts so much (line 27). Returns the sum of positive regrets.
+        """
+        table, floats, totals = memory.table, memory.table.floats, memory.totals[0]
+        regret = cells(w, n, self.regrets)
+        total = positive_sum(floats, regret, n)
+        if self.averaging == LAZY:
+            arrive(self, table, w, total, self.gamma, before, totals.weight, is_new)
+        elif not is_mine:
+            weight *= totals.now / totals.ratio
+            add_behaviour(floats, regret, n, total, self.gamma, cells(w, n, self.averages), weight)
         explore = self.epsilon if is_mine else 0.0
-        even, greedy = matching(total, n, self.gamma)
+        even, greedy = mixing(total, n, self.gamma)
         even, greedy = explore / n + (1.0 - explore) * even, (1.0 - explore) * greedy
-        regret = regrets(w)
         for k in range(n):
-            chances[k] = even + greedy * max(table.real[regret + k], 0.0)
+            chances[k] = even + greedy * max(floats[regret + k], 0.0)
+        return total
 
-    def learn(self, table, worths, path, d, i, value, notes):
+    def drew(self, memory, choice, then, n, total):
+        """The behaviour's own probability of the action, and what the baselines expect of each action and of the behaviour."""
+        floats, regret = memory.table.floats, cells(choice.node, n, self.regrets)
+        even, greedy = mixing(total, n, self.gamma)
+        choice.chosen = even + greedy * max(floats[regret + choice.taken], 0.0)
+        if self.baseline != NO_BASELINE:
+            known, first = self.known(memory.baselines.floats, floats, choice, n)
+            expected = 0.0
+            for k in range(n):
+                then[k] = known[first + k]
+                expected += (even + greedy * max(floats[regret + k], 0.0)) * then[k]
+            choice.expected = expected
+
+    def find_baselines(self, game, s, p, key0, key1, may_grow, memory, w, out):
+        """Those of a history that is new begin as those of its set. NOWHERE if there is no room for any.
+
+        A history is known by what both players have seen and whose turn it is, which need not follow from that.
+        """
+        if self.baseline != PER_HISTORY:
+            return np.int64(NOWHERE)
+        key = mix(key0 + mix(key1 + np.uint64(p)))
+        of_histories = memory.baselines
+        known = of_histories.size[SETS]
+        if not may_grow and find(of_histories, key) == NOWHERE:
+            return np.int64(NOWHERE)
+        n = n_actions(memory.table.halves, w)
+        first = cells(find_or_add(game, s, p, key, of_histories, out), n, 0)
+        if of_histories.size[SETS] > known:
+            of_set = cells(w, n, self.baselines)
+            for k in range(n):
+                of_histories.floats[first + k] = memory.table.floats[of_set + k]
+        return first
+
+    def known(self, of_histories, of_sets, choice, n):
+        """The array with the baselines of a choice's actions, and where they begin: those of the history, or else of the set."""
+        if choice.baseline != NOWHERE:
+            return of_histories, choice.baseline
+        return of_sets, cells(choice.node, n, self.baselines)
+
+    def learn(self, memory, choice, then, i, value):
         """Lines 18 to 29. `value` is the estimate for player 0 of what followed, over g there; returns it for this history."""
-        w, taken, total, player = path.infoset[d], path.taken[d], path.total[d], path.player[d]
-        n, g, regret, average = n_actions(table, w), path.before[d], regrets(w), averages(table, w)
-        even, greedy = matching(total, n, self.gamma)
-        known, first = (worths.real, path.worth[d]) if path.worth[d] != NOWHERE else (table.real, current(table, w))
-        below = value * path.after[d]
+        floats, w, taken, g = memory.table.floats, choice.node, choice.taken, choice.before
+        n = n_actions(memory.table.halves, w)
+        regret = cells(w, n, self.regrets)
+        below = value * choice.after
         correction, here = below, 0.0
         if self.baseline != NO_BASELINE:
-            correction -= known[first + taken]
+            correction -= then[taken]
+            here = choice.expected
+        correction *= g / (choice.drawn * choice.after)
+        here += choice.chosen * correction
+        if choice.player == i:
+            weight = 1.0 / (choice.own * g * memory.totals[0].ratio)
+            signed = weight if i == 0 else -weight
             for k in range(n):
-                here += (even + greedy * max(table.real[regret + k], 0.0)) * known[first + k]
-        correction *= g / (path.drawn[d] * path.after[d])
-        here += (even + greedy * max(table.real[regret + taken], 0.0)) * correction
-        weight = 1.0 / (path.reach[d] * g * notes[RATIO])
-        if player == i:
-            signed = weight if player == 0 else -weight
-            for k in range(n):
-                table.real[regret + k] += signed * ((known[first + k] if self.baseline != NO_BASELINE else 0.0) - here)
-            table.real[regret + taken] += signed * correction
-            if self.is_floored:
+                floats[regret + k] += signed * ((then[k] if self.baseline != NO_BASELINE else 0.0) - here)
+            floats[regret + taken] += signed * correction
+            if self.floor:
                 for k in range(n):
-                    table.real[regret + k] = max(table.real[regret + k], 0.0)
-        elif not self.is_lazy:
-            weight *= notes[NOW]
-            for k in range(n):
-                table.real[average + k] += weight * (even + greedy * max(table.real[regret + k], 0.0))
+                    floats[regret + k] = max(floats[regret + k], 0.0)
         if self.baseline != NO_BASELINE:
-            follow(table.real, current(table, w) + taken, below, self.step)
-        if path.worth[d] != NOWHERE:
-            visits = averages(worths, first - regrets(0)) + taken  # of the same block
-            worths.real[visits] += 1.0
-            follow(known, first + taken, below, max(self.step, 1.0 / worths.real[visits]))
+            at = cells(w, n, self.baselines) + taken
+            floats[at] += self.step * (below - floats[at])
+        if choice.baseline != NOWHERE:
+            known, at = memory.baselines.floats, choice.baseline + taken
+            visits = cells(choice.baseline - HEAD, n, VISITS) + taken  # of the same block
+            known[visits] += 1.0
+            known[at] += max(self.step, 1.0 / known[visits]) * (below - known[at])
         return here / g
+
+    def catch_up(self, memory, w):
+        if self.averaging == LAZY:
+            catch_up(self, memory.table, w, self.gamma, memory.totals[0].weight)
 
 
 class Bandit(Rule):
@@ -143,71 +214,68 @@ class Bandit(Rule):
     """
 
     jumps = True
-    delta: ClassVar[float] = 1.0
-    is_running: ClassVar[bool] = False
-    decay: ClassVar[float] = 1.0
-    power: ClassVar[float] = 0.0
+    for_action = ("rewards", "visits")
+    plays = "visits"
 
-    def reward(self, table, w, taken, reward, drawn):
-        """What the bandit learns from the reward of the action that it had drawn with this probability."""
-        raise NotImplementedError
+    def reward(self, floats, at, n, taken, reward, drawn):
+        """What the bandit, whose sums are `n` numbers from `at` on, learns from the reward of an action that it had drawn with this
+        probability."""
+        floats[at + taken] += reward
 
-    def learn(self, table, worths, path, d, i, value, notes):
+    def learn(self, memory, choice, then, i, value):
         """Tell the bandit its reward, and count the visit."""
-        w, taken = path.infoset[d], path.taken[d]
-        self.reward(table, w, taken, value if path.player[d] == 0 else -value, path.drawn[d])
-        table.real[averages(table, w) + taken] += 1.0
+        floats, w = memory.table.floats, choice.node
+        n = n_actions(memory.table.halves, w)
+        self.reward(floats, cells(w, n, 0), n, choice.taken, value if choice.player == 0 else -value, choice.drawn)
+        floats[cells(w, n, self.visits) + choice.taken] += 1.0
         return value
 
 
 class UpperConfidence(Bandit):
     """UCB1: the action with the largest mean reward plus C sqrt(ln N / n); actions never tried come first."""
 
-    compiled_fields: ClassVar[dict[str, type]] = {"exploration": float}
+    exploration: float = parameter(2.0, minimum=0.0, help="the constant C of ucb")
 
-    def __init__(self, exploration: float = 2.0) -> None:
-        self.exploration = exploration
-
-    def spread(self, table, w, total, is_mine, n, chances):
-        visits, rewards = averages(table, w), regrets(w)
+    def choose(self, memory, w, n, is_mine, is_new, before, weight, chances):
+        floats = memory.table.floats
+        visits, rewards = cells(w, n, self.visits), cells(w, n, self.rewards)
         untried, all_visits = 0, 0.0
         for k in range(n):
             chances[k] = 0.0
-            all_visits += table.real[visits + k]
-            untried += table.real[visits + k] == 0.0
+            all_visits += floats[visits + k]
+            untried += floats[visits + k] == 0.0
         if untried > 0:
             for k in range(n):
-                chances[k] = 1.0 / untried if table.real[visits + k] == 0.0 else 0.0
-            return
+                chances[k] = 1.0 / untried if floats[visits + k] == 0.0 else 0.0
+            return 0.0
         best, most, logarithm = 0, -1e300, log(all_visits)
         for k in range(n):
-            count = table.real[visits + k]
-            bound = table.real[rewards + k] / count + self.exploration * sqrt(logarithm / count)
+            count = floats[visits + k]
+            bound = floats[rewards + k] / count + self.exploration * sqrt(logarithm / count)
             if bound > most:
                 best, most = k, bound
         chances[best] = 1.0
-
-    def reward(self, table, w, taken, reward, drawn):
-        table.real[regrets(w) + taken] += reward
+        return 0.0
 
 
 class RegretMatching(Bandit):
     """Regret matching from sampled rewards: the one drawn counts reward / probability, the others nothing."""
 
-    compiled_fields: ClassVar[dict[str, type]] = {"gamma": float}
+    for_action = ("regrets", "visits")
+    gamma: float = parameter(0.1, above=0.0, maximum=1.0, help="the even part of every choice")
 
-    def __init__(self, gamma: float = 0.1) -> None:
-        self.gamma = gamma
-
-    def spread(self, table, w, total, is_mine, n, chances):
-        even, greedy = matching(total, n, self.gamma)
+    def choose(self, memory, w, n, is_mine, is_new, before, weight, chances):
+        floats, regret = memory.table.floats, cells(w, n, self.regrets)
+        total = positive_sum(floats, regret, n)
+        even, greedy = mixing(total, n, self.gamma)
         for k in range(n):
-            chances[k] = even + greedy * max(table.real[regrets(w) + k], 0.0)
+            chances[k] = even + greedy * max(floats[regret + k], 0.0)
+        return total
 
-    def reward(self, table, w, taken, reward, drawn):
-        for k in range(n_actions(table, w)):
-            table.real[regrets(w) + k] -= reward
-        table.real[regrets(w) + taken] += reward / drawn
+    def reward(self, floats, at, n, taken, reward, drawn):
+        for k in range(n):
+            floats[at + k] -= reward
+        floats[at + taken] += reward / drawn
 
 
 class Exp3(Bandit):
@@ -216,21 +284,20 @@ class Exp3(Bandit):
     As in M. Lanctot, V. Lisý and M. Winands, "Monte Carlo tree search in simultaneous move games" (2013), equation 3.
     """
 
-    compiled_fields: ClassVar[dict[str, type]] = {"gamma": float, "scale": float}
+    gamma: float = parameter(0.1, above=0.0, maximum=1.0, help="the even part of every choice")
+    scale: float = parameter(1.0, above=0.0, help="the largest payoff there is")
 
-    def __init__(self, gamma: float = 0.1, scale: float = 1.0) -> None:
-        self.gamma, self.scale = gamma, scale
-        """How much to explore; the largest payoff there is."""
+    def choose(self, memory, w, n, is_mine, is_new, before, weight, chances):
+        floats, rewards = memory.table.floats, cells(w, n, self.rewards)
+        most, total = -1e300, 0.0
+        for k in range(n):
+            most = max(most, floats[rewards + k])
+        for k in range(n):
+            chances[k] = exp(self.gamma / n * (floats[rewards + k] - most))
+            total += chances[k]
+        for k in range(n):
+            chances[k] = self.gamma / n + (1.0 - self.gamma) * chances[k] / total
+        return 0.0
 
-    def spread(self, table, w, total, is_mine, n, chances):
-        rewards, most, mass = regrets(w), -1e300, 0.0
-        for k in range(n):
-            most = max(most, table.real[rewards + k])
-        for k in range(n):
-            chances[k] = exp(self.gamma / n * (table.real[rewards + k] - most))
-            mass += chances[k]
-        for k in range(n):
-            chances[k] = self.gamma / n + (1.0 - self.gamma) * chances[k] / mass
-
-    def reward(self, table, w, taken, reward, drawn):
-        table.real[regrets(w) + taken] += 0.5 * (1.0 + reward / self.scale) / drawn
+    def reward(self, floats, at, n, taken, reward, drawn):
+        floats[at + taken] += 0.5 * (1.0 + reward / self.scale) / drawn

@@ -1,4 +1,4 @@
-"""A search in progress: the tree that simulations have built, and where they are led."""
+"""A search in progress: the tree that simulations have built, where they begin, and where they are led."""
 
 from __future__ import annotations
 
@@ -10,71 +10,78 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.belief.belief import DEFAULT_CAP
-from unseen.compiling import Compiled, kernel
 from unseen.engine import random_state
 from unseen.errors import GameFault, UnseenError
 from unseen.game import PUBLIC, Game
+from unseen.loading import load
+from unseen.options import Declared, Value, parameter
 from unseen.position import Percept, history_key, try_out
 from unseen.search.aim import aim_at, no_aim
-from unseen.search.loop import BROKEN, UniformPlayout, new_desk, new_path, run
-from unseen.search.rules import PER_HISTORY, Outcome, Rule
-from unseen.tabular.table import (
-    NOWHERE,
-    Table,
-    as_arrays,
-    averages,
-    block_size,
-    choice,
-    from_arrays,
-    grown,
-    mass,
-    n_actions,
-    new_table,
-    read_averages,
-    slot_of,
-)
+from unseen.search.flights import ANSWERED, IDLE, WAITING, Memory, new_flights, new_totals, new_work
+from unseen.search.joint_rules import JointRule
+from unseen.search.leaf import BROKEN, Leaf, OutsidePolicy, Questions, UniformPlayout, questions
+from unseen.search.loop import run
+from unseen.search.root import Roots, at_start
+from unseen.search.rules import LAZY, PER_HISTORY, HistoryBaselines, Rule
+from unseen.search.tree import JointTree, SetTree
+from unseen.tabular.averaging import catch_up_all
+from unseen.tabular.table import as_arrays, from_arrays, grown, read_field, read_shares, table_bytes
 
-DEFAULT_MEMORY = 1000.0
-"""Megabytes that the tree of a search may take."""
 SIMULATIONS_PER_CALL = 200_000
 """So that Ctrl-C is noticed in between."""
 SECONDS_PER_CALL = 0.05
 TARGETINGS = ("none", "infoset", "public")
-_PREPARED: set[tuple[type, type]] = set()
+_PREPARED: set[tuple[type, ...]] = set()
 
 
-class Searcher:
-    """Simulations for one player of a match. `aim` says what it has seen; `run` simulates; `behaviour` is what it makes of that."""
+class Searcher(Declared):
+    """Simulations for one player of a game. `aim` says what it has seen; `run` simulates; `behaviour` is what it makes of that.
 
-    def __init__(
-        self, game: Game, rule: Rule, targeting: str = "infoset", seed: int = 0, memory: float = DEFAULT_MEMORY,
-        cap: int = DEFAULT_CAP, playout: Compiled | None = None,
-    ) -> None:  # fmt: skip
-        if targeting not in TARGETINGS:
-            raise UnseenError(f"targeting is {targeting!r}, but must be one of {', '.join(TARGETINGS)}.")
-        try_out(game)
-        self.game, self.rule, self.targeting, self.cap = game, rule, targeting, cap
-        self.playout = playout or UniformPlayout()
-        self.memory = memory * 1e6
-        self.rng = random_state(seed)
+    `rule` says what a set does, `leaf` how simulations end where the tree does (evenly random play, unless told otherwise).
+    """
+
+    targeting: int = parameter(
+        "infoset", choices=TARGETINGS,
+        help="where simulations are led: nowhere, to the player's information set (IST), or to the public subgame (PST)",
+    )  # fmt: skip
+    memory: float = parameter(1000.0, minimum=1.0, help="megabytes for the tree; when they are used up it stops growing")
+    cap: int = parameter(
+        DEFAULT_CAP, minimum=1, help="states in a layer of the belief, beyond which percepts are only compared as they come"
+    )
+
+    def __init__(self, game: Game | str, rule: Rule, *, leaf: Leaf | None = None, seed: int = 0, **options: Value) -> None:
+        super().__init__(**options)
+        self.game = load(game)
+        try_out(self.game)
+        self.rule = rule
+        self.leaf = leaf or UniformPlayout()
+        self.known = self.leaf.table(self.game)
+        self.is_joint = isinstance(rule, JointRule)
+        if self.is_joint and not self.game.simultaneous:
+            raise UnseenError(f"{self.game.spec}: its players do not choose at the same time, so there are no joint nodes.")
+        self.tree = JointTree() if self.is_joint else SetTree()
+        self.roots: Roots = at_start(self.game)
         self.target = no_aim()
         self.made = 0
         """All simulations, also those of trees that were dropped."""
-        self.states = game.new_states(2)
-        self.path, self.desk = new_path(game.max_length), new_desk(game)
+        self._take_off(random_state(seed))
         self.drop()
+
+    def _take_off(self, rng: NDArray[np.uint64]) -> None:
+        in_flight = self.leaf.in_flight if isinstance(self.leaf, OutsidePolicy) else 1
+        self.flights, self.work = new_flights(self.game, in_flight, self.leaf.needs_percepts), new_work(self.game, rng)
 
     def fork(self, seed: int) -> Searcher:
         """A search of its own that goes on from here with other random numbers."""
         other = copy.copy(self)
-        other.table, other.worths = (from_arrays(as_arrays(table)) for table in (self.table, self.worths))
-        other.notes, other.rng = self.notes.copy(), random_state(seed)
-        other.states, other.path, other.desk = self.game.new_states(2), new_path(self.game.max_length), new_desk(self.game)
+        table, baselines = (from_arrays(as_arrays(table)) for table in (self.learnt.table, self.learnt.baselines))
+        other.learnt = Memory(table, baselines, self.learnt.totals.copy())
+        other._take_off(random_state(seed))
         return other
 
     def prepare(self) -> None:
         """Compile what a search needs, so that the first move takes no longer than others."""
-        kind = type(self.game), type(self.rule)
+        kind = type(self.game), type(self.rule), type(self.leaf)
         if kind not in _PREPARED:
             self._run(self.simulations)
             aim_at(self.game, PUBLIC, (), self.cap)
@@ -83,39 +90,64 @@ class Searcher:
 
     def drop(self) -> None:
         """Forget the tree."""
-        self.table: Table = new_table(64)
-        self.worths: Table = new_table(64)  # baselines of histories
-        self.notes = np.array([0.0, 1.0, 1.0])
+        self.learnt = Memory(self.rule.new_table(64), HistoryBaselines.new_table(64), new_totals())
         self.simulations = 0
         self.may_grow = True
 
+    # Where simulations go -----------------------------------------------------------------------------------------------------
+
     def aim(self, player: int, seen: Iterable[Percept]) -> None:
         """Lead simulations to where `player`, who is to move, has seen this."""
-        if self.targeting == "none":
-            return
-        if self.targeting == "public":
+        targeting = TARGETINGS[self.targeting]
+        if targeting == "public":
             shared = [Percept(0, percept.public, 0) for percept in seen if percept.public]
             self.target = aim_at(self.game, PUBLIC, shared, self.cap)
-        else:
+        elif targeting == "infoset":
             self.target = aim_at(self.game, player, seen, self.cap)
 
+    def begin_at(self, roots: Roots) -> None:
+        """Let simulations begin at these roots from now on, and be led nowhere."""
+        self.roots, self.target = roots, no_aim()
+
+    # Simulating ---------------------------------------------------------------------------------------------------------------
+
     def run(self, simulations: int) -> None:
-        """So many more simulations."""
+        """So many more simulations, all of them to their end."""
         end = self.simulations + simulations
         self.made += simulations
-        while self.simulations < end:
+        while self.simulations < end or (self.flights.flight.status != IDLE).any():
             self._run(stop := min(end, self.simulations + SIMULATIONS_PER_CALL))
-            if self.simulations < stop:
+            if (waiting := self.waiting()) is not None:
+                assert isinstance(self.leaf, OutsidePolicy)
+                self.answer(waiting.flight, self.leaf.answer(waiting))
+            elif self.simulations < stop:
                 self.make_room()
 
     def _run(self, end: int) -> None:
         reached = run(
-            self.game, self.rule, self.playout, self.target, self.states, self.may_grow, self.table, self.worths, self.path,
-            self.desk, self.notes, self.rng, self.simulations, end,
+            self.game, self.tree, self.rule, self.leaf, self.target, self.roots, self.may_grow, self.learnt, self.known,
+            self.flights, self.work, self.simulations, end,
         )  # fmt: skip
         if reached == BROKEN:
             raise GameFault(f"{self.game.spec}: a simulation broke the protocol; `unseen check` says where.")
         self.simulations = reached
+
+    def waiting(self) -> Questions | None:
+        """What simulations in flight want to know; None if none is waiting."""
+        flights = np.flatnonzero(self.flights.flight.status == WAITING)
+        return questions(self.game, self.flights, flights) if len(flights) else None
+
+    def answer(self, flights: NDArray[np.int64], answers: NDArray[np.float64]) -> None:
+        """The answers, shape (q, w) or (q, 1), to what some of the flights want to know; these go on when `run` is called again."""
+        answers = np.asarray(answers, float)
+        if answers.ndim != 2 or len(answers) != len(flights) or answers.shape[1] > self.game.width:
+            raise UnseenError(
+                f"the answers have shape {answers.shape}, but must have {len(flights)} rows of up to {self.game.width}."
+            )
+        if not np.isfinite(answers).all():
+            raise UnseenError("an answer is not a finite number.")
+        self.flights.answer[flights, : answers.shape[1]] = answers
+        self.flights.flight.status[flights] = ANSWERED
 
     def run_until(self, end: float) -> int:
         """Simulate until `time.perf_counter()` is `end`, at least once. Returns the number of simulations."""
@@ -132,52 +164,34 @@ class Searcher:
 
         When there is not, the tree stays as it is, and simulations that leave it are played out from there.
         """
-        if 3 * (table_bytes(self.table) + table_bytes(self.worths)) > self.memory:
+        table, baselines, totals = self.learnt
+        if 3 * (table_bytes(table) + table_bytes(baselines)) > self.memory * 1e6:
             self.may_grow = False
             return
         length, width = self.game.max_length, self.game.width
-        self.table = grown(self.table, 1, width)
+        table = grown(table, 1, 2 * width, width * width) if self.is_joint else grown(table, 1, width)
         if self.rule.baseline == PER_HISTORY:
-            self.worths = grown(self.worths, length, length * width)
+            baselines = grown(baselines, length, length * width)
+        self.learnt = Memory(table, baselines, totals)
+
+    # What it has found --------------------------------------------------------------------------------------------------------
 
     def behaviour(self, player: int, seen: Sequence[Percept], n: int) -> NDArray[np.float64]:
-        """The average behaviour, shape (n,), at the set of `player` that has seen this; even if no simulation has come there."""
+        """What it would play, shape (n,), at the set of `player` that has seen this; even if no simulation has come there."""
         self.catch_up()
         found = np.full(n, 1.0 / n)
-        read_averages(self.table, np.array([history_key(player, seen)], np.uint64), np.zeros(1, np.int64), found)
+        key = np.array([history_key(player, seen)], np.uint64)
+        read_shares(self.learnt.table, self.rule.played, key, np.zeros(1, np.int64), found)
         return found
 
     def catch_up(self) -> None:
         """Bring averages up to date that are added up lazily."""
-        if isinstance(self.rule, Outcome) and self.rule.is_lazy:
-            catch_up_all(self.rule, self.table, self.notes)
+        if self.rule.averaging == LAZY:
+            catch_up_all(self.rule, self.learnt.table, float(self.rule.gamma), self.learnt.totals.weight[0])
 
     def sums(self, keys: NDArray[np.uint64], first: NDArray[np.int64], cells: int) -> NDArray[np.float64]:
         """What has been added up for each action of the sets with these keys, from place `first` of each on; shape (cells,)."""
         self.catch_up()
         found = np.zeros(cells)
-        read_sums(self.table, keys, first, found)
+        read_field(self.learnt.table, self.rule.played, keys, first, found)
         return found
-
-
-def table_bytes(table: Table) -> int:
-    return table.whole.nbytes + table.player.nbytes + table.slots.nbytes
-
-
-@kernel
-def catch_up_all(rule, table, notes):
-    """Call `arrive` at every set, each after those that its player passes on the way to it."""
-    w = 1
-    for _ in range(table.size[0]):
-        rule.arrive(table, w, mass(table, w), np.int64(table.half[choice(w)]), False, notes)
-        w += block_size(n_actions(table, w))
-
-
-@kernel
-def read_sums(table, keys, first, sums):
-    """Copy the averages, as they are, of the sets with these keys."""
-    for j in range(len(keys)):
-        w = np.int64(table.slots[slot_of(table, keys[j])])
-        if w != NOWHERE:
-            for k in range(n_actions(table, w)):
-                sums[first[j] + k] = table.real[averages(table, w) + k]

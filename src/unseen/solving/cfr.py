@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from unseen.compiling import kernel, piece
 from unseen.exact.payoffs import Matrix, Payoffs, StoredPayoffs, multiply, rows_of
 from unseen.exact.treeplex import Floats, Treeplex
-from unseen.solving.minimisers import Minimiser, match_regrets
+from unseen.solving.minimisers import Minimiser
+from unseen.tabular.regret_matching import fill_behaviour
 
 
 class Side(NamedTuple):
@@ -58,7 +59,7 @@ def respond(minimiser, side, t):
             instant = value[q] - expected
             side.regret[q] = minimiser.add(side.regret[q], instant, positive, negative)
             side.score[q] = side.regret[q] + minimiser.prediction * instant
-        match_regrets(side.score, behaviour, first, count)
+        fill_behaviour(side.score, behaviour, first, count)
 
 
 @piece
@@ -67,10 +68,10 @@ def remember(minimiser, side, t):
     weight = minimiser.weight(t)
     side.average[0] += weight
     for j in range(len(side.parent)):
-        reach = side.plan[side.parent[j]]
+        own_reach = side.plan[side.parent[j]]
         for q in range(side.first[j], side.first[j] + side.n_actions[j]):
             side.average[q] += weight * side.plan[q]
-            side.plan[q] = reach * side.behaviour[q]
+            side.plan[q] = own_reach * side.behaviour[q]
 
 
 @kernel

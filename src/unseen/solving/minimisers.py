@@ -2,34 +2,41 @@
 
 One recipe covers the family. In iteration t, with r the regrets of that iteration at one set:
 
-- regrets grow: R <- d R + r, where d discounts the old ones: s^alpha / (s^alpha + 1) if they are positive, else s^beta /
-(s^beta + 1), with s = t - 1 (Brown and Sandholm 2019); - with `floor`, negative sums become 0 (regret matching+, Tammelin
-2014); - the next behaviour is in proportion to the positive part of R + `prediction` * r (Farina, Kroer and Sandholm 2021), and
-even if that is nowhere positive; - the plan of iteration t counts t^gamma in the average.
+- regrets grow: R <- d R + r, where d discounts the old ones: s^alpha / (s^alpha + 1) if they are positive, else
+  s^beta / (s^beta + 1), with s = t - 1 (Brown and Sandholm 2019);
+- with `floor`, negative sums become 0 (regret matching+, Tammelin 2014);
+- the next behaviour is in proportion to the positive part of R + `prediction` * r (Farina, Kroer and Sandholm 2021), and even if
+  that is nowhere positive;
+- the plan of iteration t counts t^gamma in the average.
 """
 
 from __future__ import annotations
 
 from math import inf
-from typing import ClassVar
 
-from unseen.compiling import Compiled, piece
+from unseen.compiling import Compiled
+from unseen.options import Declared, Value, parameter
+
+LARGEST = 20.0
+"""Powers of iteration numbers beyond this would leave the range of numbers."""
 
 
-class Minimiser(Compiled):
-    """A member of the family, given by the numbers of the recipe."""
+class Minimiser(Declared, Compiled):
+    """A member of the family, given by the numbers of the recipe. The defaults are those of its plainest member."""
 
-    compiled_fields: ClassVar[dict[str, type]] = {
-        "alpha": float, "beta": float, "gamma": float, "prediction": float, "floor": bool, "alternating": bool,
-    }  # fmt: skip
-
-    def __init__(
-        self, alpha: float = inf, beta: float = inf, gamma: float = 0.0, prediction: float = 0.0, floor: bool = False,
-        alternating: bool = True,
-    ) -> None:  # fmt: skip
-        self.alpha, self.beta, self.gamma, self.prediction, self.floor = alpha, beta, gamma, prediction, floor
-        self.alternating = alternating
-        """Whether the second player answers to the first one's new plan, or both to the old ones."""
+    alpha: float = parameter(
+        inf, minimum=-LARGEST, help="positive regrets of before are multiplied with s^alpha / (s^alpha + 1), s = t - 1"
+    )
+    beta: float = parameter(inf, minimum=-LARGEST, help="the same for negative ones")
+    gamma: float = parameter(0.0, minimum=-LARGEST, maximum=LARGEST, help="iteration t counts t^gamma in the average")
+    prediction: float = parameter(
+        0.0, minimum=-LARGEST, maximum=LARGEST,
+        help="how many times the last regrets are added to the sum that the next behaviour is made from",
+    )  # fmt: skip
+    floor: bool = parameter(False, help="whether negative sums of regrets become 0")
+    alternating: bool = parameter(
+        True, help="whether the second player answers to the first one's new plan, or both to the old ones"
+    )
 
     def discount(self, t: int, exponent: float) -> float:
         """What regrets from before iteration `t` are multiplied with."""
@@ -48,17 +55,7 @@ class Minimiser(Compiled):
         return max(total, 0.0) if self.floor else total
 
 
-@piece
-def match_regrets(score, behaviour, first, count):
-    """Regret matching: behave in proportion to the positive scores, evenly if there are none. Cells `first` to `first + count`."""
-    total = 0.0
-    for q in range(first, first + count):
-        total += max(score[q], 0.0)
-    for q in range(first, first + count):
-        behaviour[q] = max(score[q], 0.0) / total if total > 0.0 else 1.0 / count
-
-
-MINIMISERS: dict[str, dict[str, float | bool]] = {
+MINIMISERS: dict[str, dict[str, Value]] = {
     "cfr": {},
     "cfr+": {"floor": True, "gamma": 1.0},
     "linear_cfr": {"alpha": 1.0, "beta": 1.0, "gamma": 1.0},

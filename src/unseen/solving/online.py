@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UnseenError
+from unseen.tabular.regret_matching import matched
 
 
 class OnlineLearner:
@@ -36,9 +37,7 @@ class OnlineLearner:
 
     def behaviour(self, key: int, actions: Sequence[int]) -> NDArray[np.float64]:
         """What the learner has come to at an information set, without exploration: regret matching."""
-        positive = np.maximum(self.regret.get(key, np.zeros(len(actions))), 0.0)
-        total = positive.sum()
-        return positive / total if total > 0.0 else np.full(len(actions), 1.0 / len(actions))
+        return matched(self.regret.get(key, np.zeros(len(actions))))
 
     def act(self, key: int, actions: Sequence[int]) -> int:
         """An action at the information set with this key, such as `position.infoset`."""

@@ -14,16 +14,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.engine import random_state, scratch
-from unseen.errors import UnseenError
+from unseen.errors import GameFault
 from unseen.exact.payoffs import StoredPayoffs
 from unseen.exact.sequence_form import Exploitability, SequenceForm
 from unseen.game import Game
+from unseen.options import Declared, Value, parameter
+from unseen.position import try_out
 from unseen.solving import cfr, outcome, traversal
 from unseen.solving.minimisers import Minimiser
+from unseen.tabular.averaging import catch_up_all
 from unseen.tabular.strategy import Strategy
-from unseen.tabular.table import Table, as_arrays, average_strategy, from_arrays, grown, new_table, read_averages
+from unseen.tabular.table import Keeps, Table, as_arrays, from_arrays, grown, read_shares, shares_strategy
 
 Arrays = dict[str, NDArray[Any]]
+AVERAGINGS = ("stochastic", "lazy")
+AVERAGES = 1
+"""The place of the averages among the fields of an action, the same for all samplers."""
 
 
 class Solver(ABC):
@@ -108,12 +114,16 @@ class SequenceSolver(Solver):
                 getattr(side, name)[:] = arrays[f"{name}{p}"]
 
 
-class SamplingSolver(Solver):
+class SamplingSolver(Declared, Solver):
     """A solver that keeps a table of the information sets it has met, and nothing of the game."""
 
-    def __init__(self, game: Game, seed: int = 0) -> None:
-        super().__init__(game)
-        self.table = new_table()
+    keeps: Keeps
+
+    def __init__(self, game: Game, seed: int = 0, **options: Value) -> None:
+        Solver.__init__(self, game)
+        Declared.__init__(self, **options)
+        try_out(game)
+        self.table = self.keeps.new_table()
         self.rng = random_state(seed)
         self.scratch = scratch(game)
 
@@ -121,8 +131,11 @@ class SamplingSolver(Solver):
         """The table with averages that are up to date."""
         return self.table
 
+    def broken(self) -> GameFault:
+        return GameFault(f"{self.game.spec}: a simulation broke the protocol; `unseen check` says where.")
+
     def strategy(self) -> Strategy:
-        return average_strategy(self.game, self.averaged())
+        return shares_strategy(self.game, self.averaged(), AVERAGES)
 
     def evaluate(self, form: SequenceForm) -> Exploitability:
         if form.images is not None:
@@ -130,7 +143,7 @@ class SamplingSolver(Solver):
         plans, table = [], self.averaged()
         for tree in form.players:  # straight from the table: in large games making a strategy takes longer than evaluating it
             behaviour = tree.uniform()
-            read_averages(table, tree.keys, tree.first, behaviour)
+            read_shares(table, AVERAGES, tree.keys, tree.first, behaviour)
             plans.append(tree.plan(behaviour))
         return form.evaluate_plans(plans[0], plans[1])
 
@@ -145,30 +158,33 @@ class SamplingSolver(Solver):
 class OutcomeSampling(SamplingSolver):
     """Outcome sampling; an iteration is one simulation, updating the players in turn."""
 
-    def __init__(self, game: Game, seed: int = 0, epsilon: float = 0.6, averaging: str = "stochastic") -> None:
-        super().__init__(game, seed)
-        self.is_lazy = averaging == "lazy"
-        if not 0.0 < epsilon <= 1.0:
-            raise UnseenError(f"epsilon is {epsilon}, but must be above 0 and at most 1.")
-        self.epsilon = float(epsilon)
+    epsilon: float = parameter(
+        0.6, above=0.0, maximum=1.0, help="the probability of an even choice, for the player that is updated"
+    )
+    averaging: int = parameter(
+        "stochastic", choices=AVERAGINGS, help="how the average strategy is added up: stochastic (right on average) or lazy (exact)"
+    )
+    keeps = outcome.OutcomeKeeps()
+
+    def __init__(self, game: Game, seed: int = 0, **options: Value) -> None:
+        super().__init__(game, seed, **options)
         self.path = outcome.new_path(game.max_length)
         self.states = game.new_states(1)
+
+    @property
+    def is_lazy(self) -> bool:
+        return AVERAGINGS[self.averaging] == "lazy"
 
     def run(self, iterations: int) -> None:
         end = self.iterations + iterations
         while True:
-            self.iterations, nodes = outcome.run(
-                self.game,
-                self.states,
-                self.table,
-                self.path,
-                *self.scratch,
-                self.rng,
-                self.epsilon,
-                self.is_lazy,
-                self.iterations,
-                end,
-            )
+            reached, nodes = outcome.run(
+                self.game, self.states, self.keeps, self.table, self.path, *self.scratch, self.rng, self.epsilon, self.is_lazy,
+                self.iterations, end,
+            )  # fmt: skip
+            if reached == outcome.BROKEN:
+                raise self.broken()
+            self.iterations = reached
             self.nodes += nodes
             if self.iterations == end:
                 break
@@ -178,16 +194,21 @@ class OutcomeSampling(SamplingSolver):
         if not self.is_lazy:
             return self.table
         table = from_arrays(as_arrays(self.table))  # a copy: what is added up when must not depend on when somebody looks
-        outcome.catch_up_all(table, float(self.iterations))
+        catch_up_all(self.keeps, table, 0.0, float(self.iterations))
         return table
 
 
 class Traversal(SamplingSolver):
     """Vanilla CFR, chance sampling or external sampling; an iteration is one traversal, for the players in turn."""
 
-    def __init__(self, game: Game, plan: traversal.Plan, seed: int = 0) -> None:
-        super().__init__(game, seed)
-        self.plan = plan
+    samples_chance = True
+    samples_opponent = False
+    prunes = False
+    keeps = traversal.TraversalKeeps()
+
+    def __init__(self, game: Game, seed: int = 0, **options: Value) -> None:
+        super().__init__(game, seed, **options)
+        self.sampling = traversal.Sampling(self.samples_chance, self.samples_opponent, self.prunes)
         self.stack = traversal.new_stack(game)
         self.cursor = traversal.new_cursor()
         self.value = np.zeros(1)
@@ -196,7 +217,32 @@ class Traversal(SamplingSolver):
         self.cursor[traversal.NODES] = 0
         self.cursor[traversal.TRAVERSAL] = self.iterations
         self.iterations += iterations
-        position = (self.cursor, self.value)
-        while not traversal.run(self.game, self.stack, self.table, *self.scratch, self.rng, self.plan, *position, self.iterations):
+        while status := traversal.run(
+            self.game, self.stack, self.keeps, self.table, *self.scratch, self.rng, self.sampling, self.cursor, self.value,
+            self.iterations,
+        ):  # fmt: skip
+            if status == traversal.BROKEN:
+                raise self.broken()
             self.table = grown(self.table, 1, self.game.width)
         self.nodes += int(self.cursor[traversal.NODES])
+
+
+class VanillaCFR(Traversal):
+    """Walks all of the game."""
+
+    pruning: bool = parameter(True, help="whether to leave out what the opponent never does")
+    samples_chance = False
+
+    @property
+    def prunes(self) -> bool:  # type: ignore[override]
+        return self.pruning
+
+
+class ChanceSampling(Traversal):
+    """Draws one outcome at each chance node."""
+
+
+class ExternalSampling(Traversal):
+    """Draws chance's outcomes and the opponent's actions."""
+
+    samples_opponent = True

@@ -17,12 +17,24 @@ from numpy.typing import NDArray
 from unseen.compiling import kernel, piece
 from unseen.engine import next_key, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL, Game
-from unseen.tabular.table import actions, choice, current, draw, fits, mark, mass, meet, n_actions, probability, regrets, remember
+from unseen.tabular.regret_matching import add_behaviour, draw, positive_sum, probability
+from unseen.tabular.table import NOWHERE, Keeps, actions, cells, find_or_add, fits, n_actions, set_field
 
 TRAVERSAL, DEPTH, IS_DOWN, NODES = range(4)
 
 
-class Plan(NamedTuple):
+DONE, NO_ROOM, BROKEN = 0, 1, -9
+"""How a run ended; BROKEN also stands in place of whose move it is."""
+
+
+class TraversalKeeps(Keeps):
+    """What is kept of a set: of the last traversal that came there, its number and what it drew; and for each action."""
+
+    for_set = ("traversal", "drawn")
+    for_action = ("regrets", "averages", "behaviour")
+
+
+class Sampling(NamedTuple):
     """What a traversal leaves out."""
 
     samples_chance: bool
@@ -41,8 +53,8 @@ class Stack(NamedTuple):
     outcomes: NDArray[np.int64]  # (max_length + 1, width) of chance
     n_outcomes: NDArray[np.int64]  # (max_length + 1,)
     value: NDArray[np.float64]  # (max_length + 1, width) of each action to the update player
-    reach: NDArray[np.float64]  # (max_length + 1,) the opponent's probability of coming here, where it is not sampled
-    luck: NDArray[np.float64]  # (max_length + 1,) the same of chance
+    opponent_reach: NDArray[np.float64]  # (max_length + 1,) the opponent's reach probability, where it is not sampled
+    chance_reach: NDArray[np.float64]  # (max_length + 1,) the same of chance
 
 
 def new_cursor(first: int = 0) -> NDArray[np.int64]:
@@ -60,81 +72,94 @@ def new_stack(game: Game) -> Stack:
 
 
 @piece
-def is_sampled(plan, p, i):
+def is_sampled(sampling, p, i):
     """Whether one move of `p` stands for all, in a traversal for player `i`."""
-    return plan.samples_chance if p == CHANCE else plan.samples_opponent and p != i
+    return sampling.samples_chance if p == CHANCE else sampling.samples_opponent and p != i
 
 
 @piece
-def arrive(game, stack, d, i, plan, table, out, t, rng):
-    """At a history that goes on: find its information set and choose the first action to follow."""
+def arrive(game, stack, d, i, sampling, keeps, table, out, t, rng):
+    """At a history that goes on: find its information set and choose the first action to follow. Returns whether there is one."""
     s = stack.states[d]
     p = stack.player[d]
     stack.taken[d] = 0
     if p == CHANCE:
         n = game.actions(s, out)
+        if n <= 0 or n > len(out):
+            return False
         stack.n_outcomes[d] = n
-        if plan.samples_chance:
+        if sampling.samples_chance:
             stack.outcomes[d, 0] = out[sample_chance(game, s, out, n, rng)]
         else:
             for k in range(n):
                 stack.outcomes[d, k] = out[k]
-        return
-    w = meet(game, s, p, stack.keys[d, p], table, out)
+        return True
+    w = find_or_add(game, s, p, stack.keys[d, p], table, out)
     stack.infoset[d] = w
-    if p == i and plan.samples_opponent:
-        return
-    if table.whole[mark(w)] != t + 1:  # else it was met before: what was decided then holds, whatever has been learnt since
-        table.whole[mark(w)] = t + 1
-        total = mass(table, w)
+    if w == NOWHERE:
+        return False
+    if p == i and sampling.samples_opponent:
+        return True
+    drawn = set_field(w, keeps.drawn)
+    met = set_field(w, keeps.traversal)
+    if table.ints[met] != t + 1:  # else it was met before: what was decided then holds, whatever has been learnt since
+        table.ints[met] = t + 1
+        n = n_actions(table.halves, w)
+        regret = cells(w, n, keeps.regrets)
+        total = positive_sum(table.floats, regret, n)
         if p != i:
-            remember(table, w, total, stack.reach[d])
-        if plan.samples_opponent:
-            table.half[choice(w)] = draw(table, w, total, rng)
+            add_behaviour(table.floats, regret, n, total, 0.0, cells(w, n, keeps.averages), stack.opponent_reach[d])
+        if sampling.samples_opponent:
+            table.ints[drawn] = draw(table.floats, regret, n, total, rng)
         else:
-            for k in range(n_actions(table, w)):
-                table.real[current(table, w) + k] = probability(table, w, total, k)
-    if plan.samples_opponent:
-        stack.taken[d] = table.half[choice(w)]
+            behaviour = cells(w, n, keeps.behaviour)
+            for k in range(n):
+                table.floats[behaviour + k] = probability(table.floats, regret, n, total, k)
+    if sampling.samples_opponent:
+        stack.taken[d] = table.ints[drawn]
+    return True
 
 
 @piece
-def descend(game, stack, d, i, plan, table, tell):
-    """Follow the chosen action. Returns whose move it is then."""
+def descend(game, stack, d, i, sampling, keeps, table, tell):
+    """Follow the chosen action. Returns whose move it is then, or BROKEN."""
     k = stack.taken[d]
     p = stack.player[d]
     w = stack.infoset[d]
-    a = stack.outcomes[d, k] if p == CHANCE else np.int64(table.half[actions(table, w) + k])
+    a = stack.outcomes[d, k] if p == CHANCE else np.int64(table.halves[actions(w, n_actions(table.halves, w)) + k])
     stack.states[d + 1] = stack.states[d]
     s = stack.states[d + 1]
     step(game, s, a, tell)
     mover = game.player(s)
     stack.player[d + 1] = mover
     if mover != TERMINAL:
+        if d + 2 == len(stack.player) or mover < CHANCE or mover > 1:
+            return BROKEN
         for viewer in range(2):
             stack.keys[d + 1, viewer] = next_key(stack.keys[d, viewer], viewer, p, a, tell)
-        stack.reach[d + 1] = stack.reach[d]
-        stack.luck[d + 1] = stack.luck[d]
-        if p == 1 - i and not plan.samples_opponent:
-            stack.reach[d + 1] *= table.real[current(table, w) + k]
-        elif p == CHANCE and not plan.samples_chance:
-            stack.luck[d + 1] *= game.chance(stack.states[d], a, stack.n_outcomes[d])
+        stack.opponent_reach[d + 1] = stack.opponent_reach[d]
+        stack.chance_reach[d + 1] = stack.chance_reach[d]
+        if p == 1 - i and not sampling.samples_opponent:
+            stack.opponent_reach[d + 1] *= table.floats[cells(w, n_actions(table.halves, w), keeps.behaviour) + k]
+        elif p == CHANCE and not sampling.samples_chance:
+            stack.chance_reach[d + 1] *= game.chance(stack.states[d], a, stack.n_outcomes[d])
     return mover
 
 
 @piece
 def is_over(stack, d, table):
     """Whether all actions at depth `d` have been followed."""
-    n = stack.n_outcomes[d] if stack.player[d] == CHANCE else n_actions(table, stack.infoset[d])
+    n = stack.n_outcomes[d] if stack.player[d] == CHANCE else n_actions(table.halves, stack.infoset[d])
     return stack.taken[d] == n
 
 
 @piece
-def is_pruned(stack, d, i, plan, table):
+def is_pruned(stack, d, i, sampling, keeps, table):
     """Whether the next action is one that the opponent never takes."""
-    if not plan.prunes or stack.player[d] != 1 - i:
+    if not sampling.prunes or stack.player[d] != 1 - i:
         return False
-    return table.real[current(table, stack.infoset[d]) + stack.taken[d]] == 0.0
+    w = stack.infoset[d]
+    return table.floats[cells(w, n_actions(table.halves, w), keeps.behaviour) + stack.taken[d]] == 0.0
 
 
 @piece
@@ -147,22 +172,23 @@ def average_outcome(game, stack, d):
 
 
 @piece
-def finish(stack, d, i, plan, table):
+def finish(stack, d, i, sampling, keeps, table):
     """All actions at depth `d` have values: the value of the history; regrets if it is the update player's."""
     w = stack.infoset[d]
-    n = n_actions(table, w)
-    regret, value = table.real[regrets(w) : regrets(w) + n], stack.value[d]
+    n = n_actions(table.halves, w)
+    first, value = cells(w, n, keeps.regrets), stack.value[d]
+    regret = table.floats[first : first + n]
     expected = 0.0
-    if plan.samples_opponent:  # comes to a set of the update player only once: its regrets are still those of the behaviour
-        total = mass(table, w)
+    if sampling.samples_opponent:  # comes to a set of the update player only once: its regrets are still those of the behaviour
+        total = positive_sum(table.floats, first, n)
         for k in range(n):
             expected += (max(regret[k], 0.0) if total > 0.0 else 1.0) * value[k]
         expected /= total if total > 0.0 else n
     else:
         for k in range(n):
-            expected += table.real[current(table, w) + k] * value[k]
+            expected += table.floats[cells(w, n, keeps.behaviour) + k] * value[k]
     if stack.player[d] == i:
-        counterfactual = stack.reach[d] * stack.luck[d]
+        counterfactual = stack.opponent_reach[d] * stack.chance_reach[d]
         for k in range(n):
             regret[k] += counterfactual * (value[k] - expected)
     return expected
@@ -175,20 +201,21 @@ def begin(game, stack):
     stack.player[0] = game.player(stack.states[0])
     stack.keys[0, 0] = root_key(0)
     stack.keys[0, 1] = root_key(1)
-    stack.reach[0] = 1.0
-    stack.luck[0] = 1.0
+    stack.opponent_reach[0] = 1.0
+    stack.chance_reach[0] = 1.0
 
 
 @kernel
-def run(game, stack, table, out, tell, rng, plan, cursor, value, end):
+def run(game, stack, keeps, table, out, tell, rng, sampling, cursor, value, end):
     """Traversals for the players in turn, from where `cursor` and `value` say, until number `end` is reached.
 
-    Returns False if it stopped because another information set might not find room in the table; it can go on from there.
+    Returns DONE, NO_ROOM if it stopped because another information set might not find room in the table (it can go on from there),
+    or BROKEN if a game went on past `max_length` or offered no action.
     """
     t, d, is_down, nodes = cursor[TRAVERSAL], cursor[DEPTH], cursor[IS_DOWN] == 1, cursor[NODES]
     v = value[0]  # on the way up: what the history below `d` is worth
-    is_roomy = True
-    while t < end and is_roomy:
+    status = DONE
+    while t < end and status == DONE:
         i = t & 1
         if d < 0 and not is_down:  # the traversal is complete
             t += 1
@@ -203,27 +230,32 @@ def run(game, stack, table, out, tell, rng, plan, cursor, value, end):
             d = 0
         p = stack.player[d]
         if is_down:
-            if not fits(table, 1, len(out)):
-                is_roomy = False
+            if not fits(table.size, len(table.player), len(table.ints), 1, len(out), 0):
+                status = NO_ROOM
                 continue
-            arrive(game, stack, d, i, plan, table, out, t, rng)
+            if not arrive(game, stack, d, i, sampling, keeps, table, out, t, rng):
+                status = BROKEN
+                continue
         else:
-            if is_sampled(plan, p, i):
+            if is_sampled(sampling, p, i):
                 d -= 1
                 continue
             stack.value[d, stack.taken[d]] = v
             stack.taken[d] += 1
             if is_over(stack, d, table):
-                v = average_outcome(game, stack, d) if p == CHANCE else finish(stack, d, i, plan, table)
+                v = average_outcome(game, stack, d) if p == CHANCE else finish(stack, d, i, sampling, keeps, table)
                 d -= 1
                 continue
-        if is_pruned(stack, d, i, plan, table):
+        if is_pruned(stack, d, i, sampling, keeps, table):
             v = 0.0
             is_down = False
             continue
         nodes += 1
-        is_down = descend(game, stack, d, i, plan, table, tell) != TERMINAL
-        if is_down:
+        mover = descend(game, stack, d, i, sampling, keeps, table, tell)
+        is_down = mover != TERMINAL
+        if mover == BROKEN:
+            status = BROKEN
+        elif is_down:
             d += 1
         else:
             v = game.utility(stack.states[d + 1], i)
@@ -232,4 +264,4 @@ def run(game, stack, table, out, tell, rng, plan, cursor, value, end):
     cursor[IS_DOWN] = is_down
     cursor[NODES] = nodes
     value[0] = v
-    return is_roomy
+    return status

@@ -1,48 +1,73 @@
-"""A table of information sets that grows as they are met: regrets and sums of behaviours, found by 64-bit key.
+"""A table of information sets that grows as they are met, found by 64-bit key; what is kept of each is declared by name.
 
-Solvers that walk or sample the game keep nothing else, and most of their time goes into fetching it from memory. So all that
-belongs to one set is one block of 8-byte words: its key; the number of actions, and what the last traversal chose; a mark; the
-regrets of its actions; the actions; the averages; the current behaviour. What is used most comes first. A set is known by the
-place `w` of its block.
+Who samples or walks a game keeps nothing else, and most of the time goes into fetching it from memory. So all that belongs to one set
+is one block of 8-byte words, known by the place `w` of its head: before it the fields of the set; in it the key and the numbers of
+actions; after it the first field of each action, the actions, and the other fields. What is used most is closest together.
+
+A block can also be a *joint* node of a game with simultaneous moves: it then has the actions of player 0, followed by those of
+player 1, and fields for every pair of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.compiling import kernel, piece
-from unseen.engine import random
+from unseen.compiling import Compiled, as_python, kernel, piece
 from unseen.enumeration.infosets import extended
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.tabular.strategy import Strategy
 
-HEAD = 3
-"""Words of a block before the regrets."""
+HEAD = 2
+"""Words of a block's head: its key; the number of actions, and how many of these are player 1's at a joint node."""
 MAX_WORDS = 2**31
 """Places are kept in 32 bits."""
 NOWHERE = 0
 """No block begins at the first word."""
+SETS, WORDS, SET_FIELDS, ACTION_FIELDS, JOINT_FIELDS = range(5)
 
 
 class Table(NamedTuple):
     """The information sets met so far. The first three are views of the same words."""
 
-    whole: NDArray[np.int64]  # (words,)
-    real: NDArray[np.float64]  # (words,)
-    half: NDArray[np.int32]  # (2 * words,)
+    ints: NDArray[np.int64]  # (words,)
+    floats: NDArray[np.float64]  # (words,)
+    halves: NDArray[np.int32]  # (2 * words,)
     player: NDArray[np.int8]  # (j,) in order of discovery
     slots: NDArray[np.uint32]  # (a power of two,) open addressing by key: a block, or NOWHERE
-    size: NDArray[np.int64]  # (2,) information sets, and words in use
+    size: NDArray[np.int64]  # (5,) information sets, words in use, and how many fields a set, an action, a pair of actions has
 
 
-def new_table(sets: int = 1024) -> Table:
-    """An empty table."""
-    return _with_views(np.zeros(16 * sets, np.int64), np.zeros(sets, np.int8), np.zeros(2 * sets, np.uint32), np.array([0, 1]))
+class Keeps(Compiled):
+    """Declares what is kept: names of fields. Each name becomes a number, the place of the field among those of its kind.
+
+    Compiled code finds them by `set_field(w, keeps.NAME)`, `cells(w, n, keeps.NAME)` and `joint_cells(w, n, m, fields, keeps.NAME)`.
+    """
+
+    for_set: ClassVar[tuple[str, ...]] = ()
+    for_action: ClassVar[tuple[str, ...]] = ()
+    for_joint: ClassVar[tuple[str, ...]] = ()
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> int:
+            """The place of a field."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        for names in (cls.for_set, cls.for_action, cls.for_joint):
+            for place, name in enumerate(names):
+                setattr(cls, name, place)
+
+    @classmethod
+    def new_table(cls, sets: int = 1024) -> Table:
+        """An empty table with room for so many sets of a few actions."""
+        size = np.array([0, 1, len(cls.for_set), len(cls.for_action), len(cls.for_joint)])
+        return _with_views(np.zeros(16 * sets, np.int64), np.zeros(sets, np.int8), np.zeros(2 * sets, np.uint32), size)
 
 
 def _with_views(words: NDArray[np.int64], *rest: NDArray[Any]) -> Table:
@@ -53,111 +78,136 @@ def _with_views(words: NDArray[np.int64], *rest: NDArray[Any]) -> Table:
 
 
 @piece
-def n_actions(table, w):
-    return np.int64(table.half[2 * w + 2])
+def n_actions(halves, w):
+    """The number of actions of a set; at a joint node, of both players."""
+    return np.int64(halves[2 * w + 2])
 
 
 @piece
-def choice(w):
-    """Where, in `half`, it says what the last traversal chose; for lazy averaging, where the average of the choice before is."""
-    return 2 * w + 3
+def n_second(halves, w):
+    """How many of a joint node's actions are player 1's, the last ones; 0 at a set."""
+    return np.int64(halves[2 * w + 3])
 
 
 @piece
-def mark(w):
-    """Where, in `whole`, there is the number of the last traversal; in `real`, for lazy averaging, the weight last seen."""
-    return w + 2
+def set_field(w, field):
+    """Where, in `ints` or `floats`, a field of the set is."""
+    return w - 1 - field
 
 
 @piece
-def regrets(w):
-    """Where, in `real`, the regrets begin."""
-    return w + HEAD
+def actions(w, n):
+    """Where, in `halves`, the `n` actions begin."""
+    return 2 * (w + HEAD + n)
 
 
 @piece
-def actions(table, w):
-    """Where, in `half`, the actions begin."""
-    return 2 * (w + HEAD + n_actions(table, w))
+def cells(w, n, field):
+    """Where, in `floats`, a field of the `n` actions begins: the first is before the list of actions, the others after it."""
+    return w + HEAD + field * n + ((n + 1) // 2 if field > 0 else 0)
 
 
 @piece
-def averages(table, w):
-    """Where, in `real`, the sums of behaviours begin."""
-    n = n_actions(table, w)
-    return w + HEAD + n + (n + 1) // 2
+def joint_cells(w, n, m, fields, field):
+    """Where, in `floats`, a field of the pairs of actions begins: row after row, player 0's actions being the rows.
+
+    There are `n` actions, of which `m` are player 1's, and `fields` fields for each.
+    """
+    return w + HEAD + fields * n + (n + 1) // 2 + field * (n - m) * m
 
 
 @piece
-def current(table, w):
-    """Where, in `real`, the behaviour of the last traversal begins, if that had to be kept."""
-    return averages(table, w) + n_actions(table, w)
+def block_words(size, n, m):
+    """The words of a block with `n` actions, of which `m` are player 1's at a joint node; `size` is that of the table."""
+    return size[SET_FIELDS] + HEAD + size[ACTION_FIELDS] * n + (n + 1) // 2 + size[JOINT_FIELDS] * (n - m) * m
 
 
 @piece
-def block_size(n):
-    """The words of a set with `n` actions."""
-    return HEAD + 3 * n + (n + 1) // 2
+def first_block(size):
+    """The place of the first block."""
+    return 1 + size[SET_FIELDS]
+
+
+@piece
+def next_block(size, halves, w):
+    """The place of the block after this one."""
+    return w + block_words(size, n_actions(halves, w), n_second(halves, w))
 
 
 # Finding and adding ---------------------------------------------------------------------------------------------------------
 
 
 @piece
-def slot_of(table, key):
+def slot_of(slots, ints, key):
     """The slot that says where the set with this key is, or the free one in which that would be said."""
-    mask = np.uint64(len(table.slots) - 1)
+    mask = np.uint64(len(slots) - 1)
     slot = key & mask
-    while table.slots[slot] != NOWHERE and table.whole[table.slots[slot]] != np.int64(key):
+    while slots[slot] != NOWHERE and ints[slots[slot]] != np.int64(key):
         slot = (slot + np.uint64(1)) & mask
     return slot
 
 
 @piece
-def meet(game, s, player, key, table, out):
-    """The set with this key, added with the actions of the history `s` if it is new."""
-    slot = slot_of(table, key)
-    if table.slots[slot] != NOWHERE:
-        return np.int64(table.slots[slot])
-    n = game.actions(s, out)
-    w = table.size[1]
-    table.slots[slot] = w
-    table.whole[w] = np.int64(key)
-    table.half[2 * w + 2] = n
-    first = actions(table, w)
+def find(table, key):
+    """The set with this key, or NOWHERE."""
+    return np.int64(table.slots[slot_of(table.slots, table.ints, key)])
+
+
+@piece
+def add(table, key, player, out, n, m):
+    """A new set with the `n` actions in `out`, of which `m` are player 1's at a joint node."""
+    size = table.size
+    w = size[WORDS] + size[SET_FIELDS]
+    table.slots[slot_of(table.slots, table.ints, key)] = w
+    table.ints[w] = np.int64(key)
+    table.halves[2 * w + 2] = n
+    table.halves[2 * w + 3] = m
+    first = actions(w, n)
     for k in range(n):
-        table.half[first + k] = out[k]
-    table.player[table.size[0]] = player
-    table.size[0] += 1
-    table.size[1] += block_size(n)
+        table.halves[first + k] = out[k]
+    table.player[size[SETS]] = player
+    size[SETS] += 1
+    size[WORDS] += block_words(size, n, m)
     return w
 
 
 @piece
-def fits(table, sets, cells):
-    """Whether so many more sets, with so many actions in all, fit in any case."""
-    return table.size[0] + sets <= len(table.player) and table.size[1] + block_size(0) * sets + 4 * cells <= len(table.whole)
+def find_or_add(game, s, player, key, table, out):
+    """The set with this key, added with the actions of the history `s` if it is new; NOWHERE if these are none."""
+    w = find(table, key)
+    if w == NOWHERE:
+        n = game.actions(s, out)
+        if 0 < n <= len(out):
+            w = add(table, key, player, out, n, 0)
+    return w
+
+
+@piece
+def fits(size, capacity, words, sets, cells, pairs):
+    """Whether so many more sets, with so many actions and pairs of actions in all, fit in any case."""
+    more = sets * (size[SET_FIELDS] + HEAD + 1) + (size[ACTION_FIELDS] + 1) * cells + size[JOINT_FIELDS] * pairs
+    return size[SETS] + sets <= capacity and size[WORDS] + more <= words
 
 
 @kernel
 def put_all(table):
     """Enter all sets in empty slots."""
-    w = 1
-    for _ in range(table.size[0]):
-        table.slots[slot_of(table, np.uint64(table.whole[w]))] = w
-        w += block_size(n_actions(table, w))
+    w = first_block(table.size)
+    for _ in range(table.size[SETS]):
+        table.slots[slot_of(table.slots, table.ints, np.uint64(table.ints[w]))] = w
+        w = next_block(table.size, table.halves, w)
 
 
-def grown(table: Table, sets: int, cells: int) -> Table:
-    """The same table with room for so many more sets, with so many actions in all."""
-    words, player, slots = table.whole, table.player, table.slots
-    while table.size[1] + HEAD * sets + 4 * cells > len(words):
+def grown(table: Table, sets: int, cells: int, pairs: int = 0) -> Table:
+    """The same table with room for so many more sets, with so many actions and pairs of actions in all."""
+    words, player, slots = table.ints, table.player, table.slots
+    while not as_python(fits)(table.size, len(player) + sets, len(words), sets, cells, pairs):
         if len(words) >= MAX_WORDS:
             raise UnseenError(
-                f"the table of information sets is full: {int(table.size[0]):,} of them take {8 * MAX_WORDS / 1e9:.0f} GB."
+                f"the table of information sets is full: {int(table.size[SETS]):,} of them take {8 * MAX_WORDS / 1e9:.0f} GB."
             )
         words = extended(words, 2 * len(words))
-    while table.size[0] + sets > len(player):
+    while table.size[SETS] + sets > len(player):
         player = extended(player, 2 * len(player))
     if len(player) > len(table.player):
         slots = np.zeros(2 * len(player), np.uint32)
@@ -167,65 +217,17 @@ def grown(table: Table, sets: int, cells: int) -> Table:
     return longer
 
 
-# Regret matching ------------------------------------------------------------------------------------------------------------
-
-
-@piece
-def mass(table, w):
-    """The sum of the positive regrets at a set."""
-    n = n_actions(table, w)
-    regret = table.real[regrets(w) : regrets(w) + n]
-    even, odd = 0.0, 0.0  # two sums, so that one addition need not wait for the other
-    for k in range(0, n - 1, 2):
-        even += max(regret[k], 0.0)
-        odd += max(regret[k + 1], 0.0)
-    if n & 1:
-        even += max(regret[n - 1], 0.0)
-    return even + odd
-
-
-@piece
-def probability(table, w, total, k):
-    """That of action `k` by regret matching, where `total` is the set's mass: even if there is none."""
-    return max(table.real[regrets(w) + k], 0.0) / total if total > 0.0 else 1.0 / n_actions(table, w)
-
-
-@piece
-def draw(table, w, total, rng):
-    """The place of an action, drawn by regret matching."""
-    n = n_actions(table, w)
-    u = random(rng)
-    if total <= 0.0:
-        return int(u * n)
-    u *= total
-    regret = table.real[regrets(w) : regrets(w) + n]
-    for k in range(n - 1):
-        u -= max(regret[k], 0.0)
-        if u < 0.0:
-            return k
-    return n - 1
-
-
-@piece
-def remember(table, w, total, weight):
-    """Add the behaviour, `weight` times, to the average."""
-    n = n_actions(table, w)
-    regret, average = table.real[regrets(w) : regrets(w) + n], table.real[averages(table, w) : averages(table, w) + n]
-    if total > 0.0:
-        weight /= total
-        for k in range(n):
-            average[k] += weight * max(regret[k], 0.0)
-    else:
-        for k in range(n):
-            average[k] += weight / n
-
-
 # For Python -------------------------------------------------------------------------------------------------------------------
+
+
+def table_bytes(table: Table) -> int:
+    """The memory that a table takes."""
+    return table.ints.nbytes + table.player.nbytes + table.slots.nbytes
 
 
 def as_arrays(table: Table) -> dict[str, NDArray[Any]]:
     """The table as arrays that do not share memory."""
-    return {"words": table.whole, "player": table.player, "slots": table.slots, "size": table.size}
+    return {"words": table.ints, "player": table.player, "slots": table.slots, "size": table.size}
 
 
 def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Table:
@@ -236,27 +238,52 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Table:
 @kernel
 def fill_blocks(table, blocks):
     """The place of each block, in order of discovery."""
-    w = 1
+    w = first_block(table.size)
     for j in range(len(blocks)):
         blocks[j] = w
-        w += block_size(n_actions(table, w))
+        w = next_block(table.size, table.halves, w)
 
 
 @kernel
-def read_averages(table, keys, first, behaviour):
-    """The average behaviour at the sets with these keys, from place `first` of each on; left as it is at sets not met yet."""
+def fill_table(table, keys, player, first, count, actions, values):
+    """Add sets with these keys and actions, and `values` as the first field of the actions. Room must have been made."""
     for j in range(len(keys)):
-        w = np.int64(table.slots[slot_of(table, keys[j])])
+        last = first[j] + count[j]
+        w = add(table, keys[j], player[j], actions[first[j] : last], count[j], 0)
+        for k in range(count[j]):
+            table.floats[cells(w, count[j], 0) + k] = values[first[j] + k]
+
+
+@kernel
+def read_shares(table, field, keys, first, behaviour):
+    """A field of the actions of the sets with these keys, normalised, from place `first` of each on.
+
+    What is there is left alone at sets not met yet and where the field is nothing but zeros.
+    """
+    for j in range(len(keys)):
+        w = find(table, keys[j])
         if w == NOWHERE:
             continue
-        n = n_actions(table, w)
-        average = table.real[averages(table, w) : averages(table, w) + n]
+        n = n_actions(table.halves, w)
+        at = cells(w, n, field)
         total = 0.0
         for k in range(n):
-            total += average[k]
+            total += table.floats[at + k]
         if total > 0.0:
             for k in range(n):
-                behaviour[first[j] + k] = average[k] / total
+                behaviour[first[j] + k] = table.floats[at + k] / total
+
+
+@kernel
+def read_field(table, field, keys, first, values):
+    """Copy a field of the actions, as it is, of the sets with these keys."""
+    for j in range(len(keys)):
+        w = find(table, keys[j])
+        if w != NOWHERE:
+            n = n_actions(table.halves, w)
+            at = cells(w, n, field)
+            for k in range(n):
+                values[first[j] + k] = table.floats[at + k]
 
 
 class Columns(NamedTuple):
@@ -266,37 +293,33 @@ class Columns(NamedTuple):
     block: NDArray[np.int64]  # (j,)
     n_actions: NDArray[np.int64]  # (j,)
     action: NDArray[np.int32]  # (c,)
-    regret: NDArray[np.int64]  # (c,) places in `real`
-    average: NDArray[np.int64]  # (c,) places in `real`
+
+    def places(self, field: int) -> NDArray[np.int64]:
+        """Where, in `floats`, a field of each cell is, shape (c,)."""
+        n = self.n_actions
+        first = self.block + HEAD + (field * n + (n + 1) // 2 if field else 0)
+        return np.repeat(first, n) + _steps(n)
+
+
+def _steps(n: NDArray[np.int64]) -> NDArray[np.int64]:
+    """0, 1, ..., n - 1 for each of the numbers `n`, one after the other."""
+    steps: NDArray[np.int64] = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
+    return steps
 
 
 def columns(table: Table) -> Columns:
     """Where everything is."""
-    block = np.zeros(table.size[0], np.int64)
+    block = np.zeros(table.size[SETS], np.int64)
     fill_blocks(table, block)
-    n = table.half[2 * block + 2].astype(np.int64)
-    step = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
-    first = np.repeat(block + HEAD, n)
-    wide = np.repeat(n, n)
-    action = table.half[2 * (first + wide) + step]
-    return Columns(table.whole[block].view(np.uint64), block, n, action, first + step, first + wide + (wide + 1) // 2 + step)
+    n = table.halves[2 * block + 2].astype(np.int64)
+    action = table.halves[np.repeat(2 * (block + HEAD + n), n) + _steps(n)]
+    return Columns(table.ints[block].view(np.uint64), block, n, action)
 
 
-def average_strategy(game: Game, table: Table) -> Strategy:
-    """The average behaviour at every set; even where nothing has been added up."""
+def shares_strategy(game: Game, table: Table, field: int) -> Strategy:
+    """The strategy in proportion to the positive part of a field of the actions; even where that is nothing."""
     content = columns(table)
-    return _strategy(game, table, content, table.real[content.average])
-
-
-def current_strategy(game: Game, table: Table) -> Strategy:
-    """The behaviour that the regrets stand for, at every set."""
-    content = columns(table)
-    return _strategy(game, table, content, np.maximum(table.real[content.regret], 0.0))
-
-
-def _strategy(game: Game, table: Table, content: Columns, sums: NDArray[np.float64]) -> Strategy:
-    """The strategy in proportion to `sums`, shape (c,)."""
-    count = content.n_actions
+    count, sums = content.n_actions, np.maximum(table.floats[content.places(field)], 0.0)
     totals = np.repeat(np.add.reduceat(sums, np.cumsum(count) - count), count) if len(count) else np.zeros(0)
     even = np.repeat(1.0 / count, count)
     return Strategy(

@@ -1,0 +1,79 @@
+"""Regret matching: behave in proportion to positive regrets, evenly if there are none (S. Hart and A. Mas-Colell, 2000).
+
+The regrets of a set are `n` numbers of an array from `first` on. Their positive parts are summed once (`positive_sum`), and the sum is
+handed to what needs the probabilities.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.compiling import piece
+from unseen.engine import random
+
+
+@piece
+def positive_sum(values, first, n):
+    """The sum of the positive ones of `n` regrets."""
+    even, odd = 0.0, 0.0  # two sums, so that one addition need not wait for the other
+    for k in range(first, first + n - 1, 2):
+        even += max(values[k], 0.0)
+        odd += max(values[k + 1], 0.0)
+    if n & 1:
+        even += max(values[first + n - 1], 0.0)
+    return even + odd
+
+
+@piece
+def mixing(total, n, gamma):
+    """Regret matching with an even part `gamma`, at a set of `n` actions whose positive regrets sum to `total`.
+
+    Returns e and f such that an action with regret r has probability e + f max(r, 0).
+    """
+    return (gamma / n, (1.0 - gamma) / total) if total > 0.0 else (1.0 / n, 0.0)
+
+
+@piece
+def probability(values, first, n, total, k):
+    """The probability of action `k`."""
+    return max(values[first + k], 0.0) / total if total > 0.0 else 1.0 / n
+
+
+@piece
+def draw(values, first, n, total, rng):
+    """The index of an action, drawn by its probability."""
+    u = random(rng)
+    if total <= 0.0:
+        return int(u * n)
+    u *= total
+    for k in range(n - 1):
+        u -= max(values[first + k], 0.0)
+        if u < 0.0:
+            return k
+    return n - 1
+
+
+@piece
+def add_behaviour(values, first, n, total, gamma, average, weight):
+    """Add the behaviour, `weight` times, to the numbers of the same array from `average` on."""
+    even, greedy = mixing(total, n, gamma)
+    even *= weight
+    greedy *= weight
+    for k in range(n):
+        values[average + k] += even + greedy * max(values[first + k], 0.0)
+
+
+@piece
+def fill_behaviour(values, behaviour, first, n):
+    """Write the behaviour to the same places of another array."""
+    total = positive_sum(values, first, n)
+    for k in range(n):
+        behaviour[first + k] = probability(values, first, n, total, k)
+
+
+def matched(regrets: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The behaviour that regrets, shape (n,), stand for; shape (n,)."""
+    positive = np.maximum(regrets, 0.0)
+    total = positive.sum()
+    return positive / total if total > 0.0 else np.full(len(regrets), 1.0 / len(regrets))
