@@ -42,14 +42,14 @@ def algorithm_page(name: str) -> str:
     about = ALGORITHMS[name]
     needs = (
         "The sequence form: the game is enumerated, and its payoffs are stored, or streamed with `--streamed`."
-        if about.needs_form
+        if about.solver is None
         else "A table of the information sets it has met; the game is only enumerated to evaluate the result (`--no-evaluate`)."
     )
     lines = [f"# `{name}`", "", about.text, "", "## An iteration", "", f"{about.iteration[0].upper()}{about.iteration[1:]}.", ""]
     lines += ["## What it keeps", "", needs, "", "## Options", ""]
     if about.options:
         lines += ["| name | default | meaning |", "|---|---|---|"]
-        lines += [f"| `{key}` | {str(default).lower()} | {meaning} |" for key, (default, meaning) in about.options.items()]
+        lines += [f"| `{key}` | {str(o.default).lower()} | {o.help} |" for key, o in about.options.items()]
     else:
         lines.append("None.")
     lines += ["", "## Running it", "", "```sh", f"unseen solve leduc_poker --algorithm {name} --seconds 5", "```", ""]

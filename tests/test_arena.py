@@ -17,9 +17,9 @@ import pytest
 from helpers import ROOT, run_cli
 
 import unseen
-from unseen import Position, SequenceForm, Strategy, agents, load
+from unseen import Position, SequenceForm, Strategy, load
 from unseen.agents import Agent, Budget, Choice, RandomAgent, StrategyAgent
-from unseen.arena import measures, names, referee
+from unseen.arena import measures, referee
 from unseen.arena.human import HumanAgent, Left, thoughts
 from unseen.arena.matches import agresti_coull, match, replay
 from unseen.arena.measures import measure
@@ -27,7 +27,9 @@ from unseen.arena.names import AGENTS, make_agent
 from unseen.arena.referee import play
 from unseen.enumeration.whole import example_histories
 from unseen.exact.treeplex import treeplex
+from unseen.search import agents as search_agents
 from unseen.search import searcher
+from unseen.solving import agents as solving_agents
 
 KUHN = "kuhn_poker"
 
@@ -235,7 +237,7 @@ def test_no_agent_sees_what_is_hidden(tmp_path):
 
 @pytest.mark.parametrize(("spec", "words"), [
     ("oso", "agent 'oso' is unknown; did you mean 'oos'?"),
-    ("oos(delta=2)", "parameter delta is 2.0, but must be a number from 0.0 to 1.0"),
+    ("oos(delta=2)", "parameter delta is 2.0, but must be a number from 0 to 1"),
     ("oos(targeting=private)", "must be one of none, infoset, public"), ("oos(speed=3)", "there is no option 'speed'"),
     ("ismcts(simulations=-1)", "must be a whole number, at least 0"),
     ("oos(simulations=5, seconds=1)", "simulations or seconds, not both"),
@@ -306,14 +308,14 @@ def test_a_budget_is_for_agents_that_do_not_say():
         agent.begin(game, 0, 1, budget)
         agent.observe(unseen.Percept(0, 0, 1))
         agent.choose([0, 1])
-        assert agent.simulations == made
+        assert agent.simulations_made == made
     agent = make_agent("oos(seconds=0.2)", game)
     agent.begin(game, 0, 1)
     agent.observe(unseen.Percept(0, 0, 1))
     began = time.perf_counter()
     agent.choose([0, 1])
     assert time.perf_counter() - began >= 0.2
-    assert agent.simulations > 1
+    assert agent.simulations_made > 1
 
 
 class Fresh(load(KUHN).__class__):
@@ -339,17 +341,17 @@ def test_the_time_of_a_move_includes_that_of_the_belief(monkeypatch):
     agent.begin(game, 0, 1)
     agent.observe(unseen.Percept(0, 0, 1))
     clock = Clock(1.0)
-    for module in (agents, searcher):
+    for module in (search_agents, searcher):
         monkeypatch.setattr(module, "time", clock)
     monkeypatch.setattr(agent.searcher, "aim", lambda *args: setattr(clock, "now", 10.0))
     agent.choose([0, 1])
-    assert agent.simulations == 1
+    assert agent.simulations_made == 1
 
 
 def test_a_solution_that_was_stopped_is_not_kept(monkeypatch):
     game = load("kuhn_poker(cards=4)")
     with monkeypatch.context() as patched:
-        patched.setattr(names, "solve", lambda *args, **options: SimpleNamespace(stopped=True))
+        patched.setattr(solving_agents, "solve", lambda *args, **options: SimpleNamespace(stopped=True))
         with pytest.raises(KeyboardInterrupt):
             make_agent("solved", game)
     assert measure(game, "solved").evaluation.exploitability <= 0.001

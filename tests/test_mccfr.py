@@ -11,12 +11,14 @@ import unseen
 from unseen import PUBLIC, TERMINAL, OnlineLearner, SequenceForm
 from unseen.games.matrix_games import MatchingPennies
 from unseen.solving.algorithms import make_solver
-from unseen.tabular.table import columns, current_strategy
+from unseen.tabular.table import columns, shares_strategy
+
+REGRETS, AVERAGES = 0, 1
 
 
 def behaviours_now(form, solver):
     """Both players' behaviours by regret matching, shapes (q0,) and (q1,); even at sets not met yet."""
-    return form.behaviours(current_strategy(form.game, solver.table))[:2]
+    return form.behaviours(shares_strategy(form.game, solver.table, REGRETS))[:2]
 
 
 @pytest.mark.parametrize("spec", ["kuhn_poker", "leduc_poker", "ii_goofspiel(cards=3)"])
@@ -67,7 +69,7 @@ def test_lazy_averages_are_exact(spec):
     for j, key in enumerate(content.key):
         player, at = place[int(key)]
         first, n = form.players[player].first[at], content.n_actions[j]
-        average = table.real[content.average[starts[j] : starts[j] + n]]
+        average = table.floats[content.places(AVERAGES)[starts[j] : starts[j] + n]]
         np.testing.assert_allclose(average, sums[player][first : first + n], atol=1e-9)
     assert len(content.key) > 5
 

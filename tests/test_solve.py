@@ -24,11 +24,14 @@ from unseen.compiling import as_python
 from unseen.solving import outcome, traversal
 from unseen.solving.algorithms import make_solver, names
 from unseen.solving.job import solve
-from unseen.solving.minimisers import MINIMISERS, Minimiser, match_regrets
+from unseen.solving.minimisers import MINIMISERS, Minimiser
 from unseen.solving.solvers import OutcomeSampling
-from unseen.tabular.table import as_arrays, columns, current_strategy, from_arrays
+from unseen.tabular.regret_matching import fill_behaviour
+from unseen.tabular.table import as_arrays, columns, from_arrays, shares_strategy
 
 SAMPLERS = ("outcome_sampling", "external_sampling", "chance_sampling")
+
+REGRETS, AVERAGES = 0, 1
 
 
 # The pieces ---------------------------------------------------------------------------------------------------------------------
@@ -39,7 +42,7 @@ SAMPLERS = ("outcome_sampling", "external_sampling", "chance_sampling")
 ])  # fmt: skip
 def test_regret_matching(scores, behaviour):
     found = np.full(5, 9.0)
-    as_python(match_regrets)(np.array([7.0, *scores, 7.0]), found, 1, 3)
+    as_python(fill_behaviour)(np.array([7.0, *scores, 7.0]), found, 1, 3)
     assert found.tolist() == pytest.approx([9.0, *behaviour, 9.0])
 
 
@@ -184,9 +187,9 @@ def test_a_solver_goes_on_from_its_arrays_as_if_nothing_had_happened(name):
 
 @pytest.mark.parametrize(("spec", "words"), [
     ("cfr++", "did you mean 'cfr+'"), ("zzz", "The algorithms are: cfr, cfr+"), ("cfr(gama=1)", "there is no option 'gama'"),
-    ("outcome_sampling(epsilon=0)", "epsilon is 0.0, but must be above 0"), ("cfr+(alternating=3)", "must be true or false"),
+    ("outcome_sampling(epsilon=0)", "epsilon is 0.0, but must be a number above 0 and up to 1"), ("cfr+(alternating=3)", "must be true or false"),
     ("dcfr(alpha=big)", "alpha is 'big', but must be a number"),
-    ("dcfr(gamma=400)", "gamma is 400, but must be a number from -20 to 20"), ("cfr(prediction=inf)", "prediction is 'inf'"),
+    ("dcfr(gamma=400)", "gamma is 400.0, but must be a number from -20 to 20"), ("cfr(prediction=inf)", "prediction is inf"),
     ("outcome_sampling(epsilon=true)", "epsilon is True"), ("outcome_sampling(averaging=late)", "must be one of stochastic, lazy"),
     ("cfr(", "is a bracket missing"),
 ])  # fmt: skip
@@ -197,21 +200,20 @@ def test_wrong_algorithms_are_refused_in_one_sentence(spec, words):
     assert words in str(error.value)
 
 
-def matched(table, w):
+def matched(values, first, n):
     """Regret matching at a set of a table, in plain words."""
-    n = int(table.half[2 * w + 2])
-    positive = np.maximum(table.real[w + 3 : w + 3 + n], 0.0)
+    positive = np.maximum(values[first : first + n], 0.0)
     return (positive / positive.sum() if positive.sum() > 0 else np.full(n, 1 / n)).tolist()
 
 
 class SamplerScript(Script):
     """Makes the choices of the offline samplers."""
 
-    def draw(self, table, w, total, rng):
-        return self.choose(matched(table, w))
+    def draw(self, values, first, n, total, rng):
+        return self.choose(matched(values, first, n))
 
-    def explore(self, table, w, total, epsilon, rng):
-        behaviour = matched(table, w)
+    def explore(self, values, first, n, total, epsilon, rng):
+        behaviour = matched(values, first, n)
         return self.choose([epsilon / len(behaviour) + (1.0 - epsilon) * p for p in behaviour])
 
 
@@ -226,12 +228,26 @@ def expected_updates(solver, player):
         states = CopiedStates(solver.game.new_state() for _ in range(solver.game.max_length + 1))
         with np.errstate(over="ignore"):
             if is_outcome:
-                run(solver.game, states, table, solver.path, *solver.scratch, None, solver.epsilon, False, player, player + 1)
+                run(
+                    solver.game,
+                    states,
+                    solver.keeps,
+                    table,
+                    solver.path,
+                    *solver.scratch,
+                    None,
+                    solver.epsilon,
+                    False,
+                    player,
+                    player + 1,
+                )
             else:
                 cursor = traversal.new_cursor(player)
                 stack = solver.stack._replace(states=states)
-                run(solver.game, stack, table, *solver.scratch, None, solver.plan, cursor, np.zeros(1), player + 1)
-        learnt = [table.real[places] - solver.table.real[places] for places in (content.regret, content.average)]
+                run(
+                    solver.game, stack, solver.keeps, table, *solver.scratch, None, solver.sampling, cursor, np.zeros(1), player + 1
+                )
+        learnt = [table.floats[places] - solver.table.floats[places] for places in map(content.places, (REGRETS, AVERAGES))]
         total += script.likelihood * np.array(learnt)
         weight += script.likelihood
         if not script.next():
@@ -245,12 +261,12 @@ def prepared(name, spec, seed):
     solver = make_solver(name, form.game, form, seed=1)
     for _ in range(40):
         solver.run(100)
-        solver.table.real[columns(solver.table).regret] = 0.0  # behave evenly, so that everything is met
+        solver.table.floats[columns(solver.table).places(REGRETS)] = 0.0  # behave evenly, so that everything is met
     content = columns(solver.table)
     assert len(content.key) == sum(form.infosets)
-    solver.table.real[content.regret] = np.random.default_rng(seed).normal(size=len(content.action))
-    solver.table.real[content.average] = 0.0
-    solver.table.whole[content.block + 2] = 0  # no traversal has come by
+    solver.table.floats[content.places(REGRETS)] = np.random.default_rng(seed).normal(size=len(content.action))
+    solver.table.floats[content.places(AVERAGES)] = 0.0
+    solver.table.ints[content.block - 1] = 0  # no traversal has come by
     return form, solver
 
 
@@ -261,7 +277,7 @@ def test_sampled_regrets_are_exact_on_average(name, spec):
     ratios = []
     for seed in (1, 2):
         form, solver = prepared(name, spec, seed)
-        strategy, content = current_strategy(form.game, solver.table), columns(solver.table)
+        strategy, content = shares_strategy(form.game, solver.table, REGRETS), columns(solver.table)
         owners = np.repeat(np.arange(len(content.key)), content.n_actions)
         cells = [(int(content.key[j]), int(content.action[c]), int(solver.table.player[j]), c) for c, j in enumerate(owners)]
         ratios.append({})

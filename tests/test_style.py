@@ -8,9 +8,11 @@ from helpers import ROOT
 
 SOURCE = ROOT / "src" / "unseen"
 COMPILED = {
-    "game.py": {"start", "player", "actions", "chance", "apply", "utility", "settled"},
-    "rules.py": {"arrive", "spread", "learn", "reward"},
-    "loop.py": {"draw"},
+    "game.py": {"start", "player", "actions", "chance", "apply", "utility", "settled", "rollout"},
+    "rules.py": {"choose", "drew", "learn", "reward", "find_baselines", "known", "catch_up"},
+    "joint_rules.py": {"choose", "drew", "learn"},
+    "tree.py": {"has_room", "descend"},
+    "leaf.py": {"draw"},
 }
 """Methods that are compiled, and typed by the compiler."""
 
@@ -38,11 +40,11 @@ ORDER = """
     enumeration.infosets enumeration.symmetry enumeration.bundles enumeration.walk enumeration.walker enumeration.whole
     belief.trellis belief.belief
     show.figures show.playthrough show.strategies show.convergence
-    tabular.strategy_file tabular.strategy tabular.table
+    tabular.strategy_file tabular.strategy tabular.regret_matching tabular.table tabular.averaging
     exact.treeplex exact.payoffs exact.sequence_form exact.equilibrium
     testing agents
-    solving.minimisers solving.cfr solving.traversal solving.outcome solving.solvers solving.algorithms solving.job solving.online
-    search.aim search.rules search.loop search.searcher search.agents
+    solving.minimisers solving.cfr solving.traversal solving.outcome solving.solvers solving.algorithms solving.job solving.online solving.agents
+    search.aim search.flights search.root search.rules search.joint_rules search.leaf search.tree search.loop search.searcher search.agents
     arena.names arena.referee arena.human arena.matches arena.measures
     bench reproduce.page reproduce.mccfr reproduce.oos
     cli.common cli.games cli.exact cli.solving cli.searching cli __main__

@@ -55,10 +55,10 @@ class Parameter:
         if self.minimum is None and self.maximum is None:
             return number
         if self.maximum is None:
-            return f"{number}, at least {self.minimum}"
+            return f"{number}, at least {self.minimum:g}"
         if self.minimum is None:
-            return f"{number}, at most {self.maximum}"
-        return f"{number} from {self.minimum} to {self.maximum}"
+            return f"{number}, at most {self.maximum:g}"
+        return f"{number} from {self.minimum:g} to {self.maximum:g}"
 
     def with_default(self, default: Value) -> Parameter:
         """The same parameter with another default."""

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
-from unseen.engine import next_key, random, root_key, sample_chance, step
+from unseen.engine import coin, next_key, random_index, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL
 from unseen.tabular.averaging import arrive
 from unseen.tabular.regret_matching import add_behaviour, draw, positive_sum, probability
@@ -45,6 +45,12 @@ class Path(NamedTuple):
 
 def new_path(length: int) -> Path:
     return Path(np.zeros(length, np.int64), np.zeros(length, np.int64), np.zeros(length, np.int64), np.zeros(length))
+
+
+@piece
+def explore(values, first, n, total, epsilon, rng):
+    """An action drawn evenly with probability epsilon, otherwise by the behaviour."""
+    return random_index(n, rng) if coin(epsilon, rng) else draw(values, first, n, total, rng)
 
 
 @piece
@@ -79,7 +85,7 @@ def simulate(game, s, i, epsilon, is_lazy, t, keeps, table, path, out, tell, rng
             if is_lazy:
                 arrive(keeps, table, w, total, 0.0, choice0 if p == 0 else choice1, t + 1.0, False)
             if p == i:
-                k = int(random(rng) * n) if random(rng) < epsilon else draw(table.floats, regret, n, total, rng)
+                k = explore(table.floats, regret, n, total, epsilon, rng)
                 chosen = probability(table.floats, regret, n, total, k)
                 own_sampled *= epsilon / n + (1.0 - epsilon) * chosen
             else:
