@@ -14,7 +14,7 @@ $(VENV)/.dev: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[dev]"
 	touch $@
 
-$(VENV)/.docs: $(VENV)/.dev
+$(VENV)/.docs: $(VENV)/.installed
 	$(BIN)/pip install --quiet --disable-pip-version-check -e ".[docs]"
 	touch $@
 

@@ -148,7 +148,7 @@ def phantom() -> Table:
         yield result
         table.add_row(what, f"{time.perf_counter() - began:.1f}", *result)
 
-    def told(found: unseen.Exploitability) -> str:
+    def told(found: unseen.Evaluation) -> str:
         return f"value {found.value:.6f}, best responses {found.best_response}, exploitability {found.exploitability:.6f}"
 
     with timed("build the reduced form") as result:

@@ -50,7 +50,7 @@ def main() -> None:
     curves = {}
     for name, (agent, paper) in PLAYERS.items():
         with console.status(f"{name}: compiling, searching along {MATCHES} games..."):
-            found = [measure(GAME, agent.format(n), "aggregate", matches=MATCHES, form=form) for n in BUDGETS]
+            found = [measure(GAME, agent.format(n), "aggregate", games=MATCHES, form=form) for n in BUDGETS]
         curves[name] = [m.evaluation.exploitability for m in found]
         table.add_row(name, *(f"{x:.3f}" for x in curves[name]), f"{found[-1].rate:,.0f}", paper)
     console.print(table)

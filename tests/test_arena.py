@@ -422,7 +422,7 @@ def test_stitching_passes_memory_from_parents_to_children_only():
 def test_a_measure_can_be_stopped_and_resumed(tmp_path, method):
     """And does not depend on the number of workers."""
     agent, file = "oos(targeting=public, simulations=300)", tmp_path / "measure"
-    whole = measure(KUHN, agent, method, matches=30, seed=3)
+    whole = measure(KUHN, agent, method, games=30, seed=3)
     done = 0
 
     def stop(parts, tasks, simulations):
@@ -431,15 +431,15 @@ def test_a_measure_can_be_stopped_and_resumed(tmp_path, method):
         if done == 5:
             raise KeyboardInterrupt
 
-    part = measure(KUHN, agent, method, matches=30, seed=3, save=file, watch=stop)
+    part = measure(KUHN, agent, method, games=30, seed=3, save=file, watch=stop)
     assert not part.is_complete
     assert part.searches < whole.searches
-    rest = measure(KUHN, agent, method, matches=30, seed=3, save=file, resume=True, workers=2)
+    rest = measure(KUHN, agent, method, games=30, seed=3, save=file, resume=True, workers=2)
     assert rest.searches == whole.searches
     assert rest.simulations == whole.simulations
     assert rest.evaluation == whole.evaluation
     with pytest.raises(unseen.UnseenError, match="seed 3"):
-        measure(KUHN, agent, method, matches=30, seed=4, save=file, resume=True)
+        measure(KUHN, agent, method, games=30, seed=4, save=file, resume=True)
 
 
 def test_a_measure_stopped_before_its_first_search(monkeypatch):
@@ -455,7 +455,7 @@ def test_a_measure_stopped_before_its_first_search(monkeypatch):
 def test_aggregation_adds_what_the_paper_says():
     """All of what the first search gathers; of later ones what concerns sets that can still be reached."""
     game = load(KUHN)
-    job = measures.Aggregation(game, "oos(targeting=public, simulations=200)", 5, None)
+    job = measures.Aggregation(game, "oos(targeting=public, simulations=200)", 5, None, unseen.enumerate_game(game))
     found = job(3)
     chance_seed, *agent_seeds = measures.seeds(5, 3)
     *_, end = unseen.position.random_walk(game, random.Random(chance_seed))
@@ -488,7 +488,7 @@ def test_aggregation_adds_what_the_paper_says():
 
 def test_only_searches_can_be_aggregated():
     with pytest.raises(unseen.UnseenError, match="does not search"):
-        measure(KUHN, "random", "aggregate", matches=2)
+        measure(KUHN, "random", "aggregate", games=2)
     with pytest.raises(unseen.UnseenError, match="method is 'guess', but must be one of stitching, aggregate"):
         measure(KUHN, "random", "guess")
 

@@ -140,8 +140,10 @@ INTERRUPTED = """
 import os, signal
 from unseen import cli
 from unseen.run import progress
+import sys
+sys.stderr.isatty = lambda: True  # as if a person was watching
 signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored if the tests run in the background
-progress.ProgressBar.__call__ = lambda self, done: os.kill(os.getpid(), signal.SIGINT)
+progress.ProgressBar.__call__ = lambda self, done, note='': os.kill(os.getpid(), signal.SIGINT)
 cli.main()
 """
 

@@ -275,7 +275,7 @@ PLANTED = [
     (ChanceSumsToLess, "chance sum", "sum to 0.9", 1),
     (ChanceIsNegative, "chance positive", "must all be positive", 0),
     (ActionsDependOnTheHiddenCard, "infoset list of actions", "has seen the same as at", 2),
-    (RenderingShowsTheHiddenCard, "infoset rendering", "player 1 has seen the same as at [] (the start), but the rendering", 1),
+    (RenderingShowsTheHiddenCard, "infoset rendering", "player 2 has seen the same as at [] (the start), but the rendering", 1),
     (RenderingTellsTheOnlookers, "infoset rendering", "the public has seen the same as at", 1),
     (NeverEnds, "too long", "not over after max_length = 5 moves", 5),
     (UtilityIsNotANumber, "utility not finite", "must be finite", 4),

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 import pyspiel
 import pytest
-from helpers import all_positions, spiel_infosets
+from helpers import all_positions
+from spiel import spiel_infosets
 
 import unseen
 from unseen import Game, Position

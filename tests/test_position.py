@@ -177,7 +177,7 @@ def test_slips_of_the_hand_get_sentences():
     assert unseen.solve_exactly("kuhn_poker").value == pytest.approx(-1 / 18)
     start = Position(form.game)
     for ask, words in (
-        (lambda: Position(KuhnPoker), "game is <class"),
+        (lambda: Position(7), "game is 7"),
         (lambda: load(7), "game is 7"),
         (lambda: form.evaluate("uniform"), "strategy is 'uniform', but must be a Strategy"),
         (lambda: form.best_response(2, form.uniform()), "player is 2, but must be 0 or 1"),

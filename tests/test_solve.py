@@ -16,7 +16,8 @@ import numpy as np
 import pyspiel
 import pytest
 from enumerating import CopiedStates, Script, exact_regrets, plans_by_cell, scripted
-from helpers import run_cli, spiel_infosets
+from helpers import run_cli
+from spiel import spiel_infosets
 
 import unseen
 from unseen import Position, SequenceForm

@@ -39,10 +39,10 @@ ORDER = """
     run.workers run.progress run.files run.checkpoint run.logs
     enumeration.infosets enumeration.symmetry enumeration.bundles enumeration.walk enumeration.walker enumeration.whole
     belief.trellis belief.belief
-    show.figures show.playthrough show.strategies show.convergence
+    show.results show.figures show.playthrough show.strategies show.convergence
     tabular.strategy_file tabular.strategy tabular.regret_matching tabular.table tabular.averaging
-    exact.treeplex exact.payoffs exact.sequence_form exact.equilibrium
-    testing agents
+    exact.treeplex exact.info exact.payoffs exact.sequence_form exact.equilibrium
+    testing.survey testing.conformance testing agents
     solving.minimisers solving.cfr solving.traversal solving.outcome solving.solvers solving.algorithms solving.job solving.online solving.agents
     search.aim search.flights search.root search.rules search.joint_rules search.leaf search.tree search.loop search.searcher search.agents
     arena.names arena.referee arena.human arena.matches arena.measures

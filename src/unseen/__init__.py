@@ -14,6 +14,7 @@ from unseen.position import Percept, Position, fingerprint
 from unseen.version import __version__
 
 if TYPE_CHECKING:
+    from unseen import testing
     from unseen.agents import Agent, Budget, Choice
     from unseen.arena.matches import Match, match, replay
     from unseen.arena.measures import Measured, measure
@@ -22,8 +23,11 @@ if TYPE_CHECKING:
     from unseen.enumeration.walker import Enumeration
     from unseen.enumeration.whole import enumerate_game
     from unseen.exact.equilibrium import Equilibrium, solve_exactly
-    from unseen.exact.sequence_form import Exploitability, SequenceForm
+    from unseen.exact.info import Info, info
+    from unseen.exact.sequence_form import Evaluation, SequenceForm, best_response, exploitability
     from unseen.random_play import Playouts, playouts
+    from unseen.search import rules
+    from unseen.search.searcher import Searcher
     from unseen.solving.job import Solved, solve
     from unseen.solving.online import OnlineLearner
     from unseen.tabular.strategy import Strategy
@@ -31,20 +35,25 @@ if TYPE_CHECKING:
 # Names whose modules are imported when first used, so that `import unseen` stays quick.
 _LATER = {
     "Agent": "agents",
+    "Belief": "belief.belief",
     "Budget": "agents",
     "Choice": "agents",
-    "Match": "arena.matches",
-    "Measured": "arena.measures",
-    "Belief": "belief.belief",
     "Enumeration": "enumeration.walker",
     "Equilibrium": "exact.equilibrium",
-    "Exploitability": "exact.sequence_form",
+    "Evaluation": "exact.sequence_form",
+    "Info": "exact.info",
+    "Match": "arena.matches",
+    "Measured": "arena.measures",
     "OnlineLearner": "solving.online",
     "Playouts": "random_play",
+    "Searcher": "search.searcher",
     "SequenceForm": "exact.sequence_form",
     "Solved": "solving.job",
     "Strategy": "tabular.strategy",
+    "best_response": "exact.sequence_form",
     "enumerate_game": "enumeration.whole",
+    "exploitability": "exact.sequence_form",
+    "info": "exact.info",
     "make_agent": "arena.names",
     "match": "arena.matches",
     "measure": "arena.measures",
@@ -53,19 +62,24 @@ _LATER = {
     "solve": "solving.job",
     "solve_exactly": "exact.equilibrium",
 }
+_MODULES = {"rules": "search.rules", "testing": "testing"}
 
 __all__ = [
     "CHANCE", "PUBLIC", "TERMINAL", "Agent", "Belief", "BeliefTooLarge", "Budget", "Choice", "Enumeration", "Equilibrium",
-    "Exploitability", "Game", "GameFault", "Match", "Measured", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError",
-    "SequenceForm", "Solved", "Strategy", "StrategyFileError", "UnseenError", "__version__", "enumerate_game", "fingerprint", "game_names",
-    "kernel", "load", "make_agent", "match", "measure", "parameter", "piece", "playouts", "replay", "solve",
-    "solve_exactly",
+    "Evaluation", "Game", "GameFault", "Info", "Match", "Measured", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError",
+    "Searcher", "SequenceForm", "Solved", "Strategy", "StrategyFileError", "UnseenError", "__version__", "best_response",
+    "enumerate_game", "exploitability", "fingerprint", "game_names", "info", "kernel", "load", "make_agent", "match", "measure", "parameter",
+    "piece", "playouts", "replay", "rules", "solve", "solve_exactly", "testing",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
-    if name == "testing":
-        return importlib.import_module("unseen.testing")
+    if name in _MODULES:
+        return importlib.import_module(f"unseen.{_MODULES[name]}")
     if name in _LATER:
         return getattr(importlib.import_module(f"unseen.{_LATER[name]}"), name)
     raise AttributeError(f"module 'unseen' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

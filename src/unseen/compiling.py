@@ -185,10 +185,17 @@ def kernel(function: F) -> F:
 
     @functools.wraps(function)
     def call(*args: Any) -> Any:
+        for arg in args:
+            if isinstance(arg, Compiled):
+                arg.enter()
         try:
             return dispatcher(*args)
         except Exception as error:  # not only NumbaError: a misspelt field of a record, for one, is a KeyError
             for arg in args:
+                if isinstance(error, IndexError) and isinstance(arg, Compiled) and arg.checks_indices:
+                    raise RuleError(
+                        f"{type(arg).__name__}: a rule uses an index that is out of bounds; `unseen check` says where."
+                    ) from error
                 if isinstance(arg, Compiled) and (explained := explain(arg, error)) is not None:
                     raise explained from error
             raise
@@ -452,6 +459,11 @@ class Compiled:
     """
 
     compiled_fields: ClassVar[dict[str, type]] = {}
+    checks_indices: bool = False
+    """Whether compiled methods raise IndexError where an index is out of bounds, instead of reading or writing there."""
+
+    def enter(self) -> None:
+        """Called whenever it is handed to compiled code. Raises if it should not be."""
 
     def rule_arguments(self) -> dict[str, tuple[Any, ...]]:
         """Arguments of the right types for each method that kernels call, so that a faulty one can be found."""
@@ -460,33 +472,35 @@ class Compiled:
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         if not JIT_DISABLED:
-            typeof_impl.register(cls)(lambda value, context: numba_type(type(value)))
+            typeof_impl.register(cls)(lambda value, context: numba_type(type(value), value.checks_indices))
 
 
-_types: dict[type[Compiled], CompiledType] = {}
+_types: dict[tuple[type[Compiled], bool], CompiledType] = {}
 
 
-def numba_type(cls: type[Compiled]) -> CompiledType:
+def numba_type(cls: type[Compiled], checks_indices: bool = False) -> CompiledType:
     """The Numba type of a class, made when it is first needed: by then all that its methods refer to has been defined.
 
-    Classes with the same name and code (a cell of a notebook run twice) share one type.
+    Classes with the same name and code (a cell of a notebook run twice) share one type. Methods that check indices are those of
+    another type, so every kernel can be compiled for either.
     """
-    if cls in _types:
-        return _types[cls]
-    name = f"{cls.__module__}.{cls.__qualname__}#{class_digest(cls)}"
+    if (cls, checks_indices) in _types:
+        return _types[cls, checks_indices]
+    name = f"{cls.__module__}.{cls.__qualname__}#{class_digest(cls)}" + "!" * checks_indices
     if name not in CompiledType.living:
-        _make_type(name, cls)
-    _types[cls] = CompiledType.living[name]
-    return _types[cls]
+        _make_type(name, cls, checks_indices)
+    _types[cls, checks_indices] = CompiledType.living[name]
+    return _types[cls, checks_indices]
 
 
-def _make_type(name: str, cls: type[Compiled]) -> None:
+def _make_type(name: str, cls: type[Compiled], checks_indices: bool) -> None:
     """Make a Numba type with the fields and methods of `cls`."""
+    options = PIECE_OPTIONS | {"boundscheck": checks_indices}
     kind = type(f"{cls.__name__}Type", (CompiledType,), {})
     register_model(kind)(_FieldsModel)
     unbox(kind)(_unbox)
     for method_name, method in compiled_methods(cls).items():
-        overload_method(kind, method_name, jit_options=PIECE_OPTIONS)(_stub(method))  # type: ignore[call-arg]
+        overload_method(kind, method_name, jit_options=options)(_stub(method))  # type: ignore[call-arg]
     kind(name, cls, cls.compiled_fields)
 
 

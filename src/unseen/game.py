@@ -31,6 +31,7 @@ two ways to the same future give equal records.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,7 +47,7 @@ PUBLIC = 2
 """The viewer that sees public tokens only; also the place of the public token in `tell`."""
 
 MAX_TOKEN = 2**31 - 1
-_NOT_PARAMETERS = ("num_actions", "num_outcomes", "max_length", "simultaneous", "name")
+_NOT_PARAMETERS = ("num_actions", "num_outcomes", "max_length", "simultaneous", "name", "is_tried")
 
 
 class PlainState:
@@ -111,6 +112,10 @@ class Game(Declared, Compiled):
     plain_state: ClassVar[type[PlainState]]
     """The class of states that the rules see when they run as plain Python."""
 
+    trial: ClassVar[Callable[[Game], None] | None] = None
+    """What plays a few games in plain Python, and raises if they show a fault (`position.try_out`)."""
+    is_tried: bool = False
+
     state: ClassVar[np.dtype[Any]]
     num_actions: int
     max_length: int
@@ -145,7 +150,14 @@ class Game(Declared, Compiled):
         for required in ("state", "num_actions", "max_length"):
             if not hasattr(self, required):
                 raise UnseenError(f"{type(self).__name__}: the class does not define {required}.")
+        self.checks_indices = not type(self).__module__.startswith("unseen.games.")  # those of the library are known to be sound
         self.validate()
+
+    def enter(self) -> None:
+        """Play trial games before compiled code takes the game for the first time."""
+        if not self.is_tried and Game.trial is not None:
+            Game.trial(self)
+            self.is_tried = True
 
     # The rules, which subclasses write ------------------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from unseen import engine
 from unseen.compiling import as_python
 from unseen.errors import GameFault, UnseenError
 from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, cut
+from unseen.loading import load
 
 FINGERPRINT_PLAYOUTS = 100
 TRIAL_GAMES = 10
@@ -42,10 +43,8 @@ class Position:
     where it stands.
     """
 
-    def __init__(self, game: Game, history: Iterable[int] = ()) -> None:
-        if not isinstance(game, Game):
-            raise UnseenError(f"game is {game!r}, but must be a game, such as unseen.load(name) or YourClass().")
-        self.game = game
+    def __init__(self, game: Game | str, history: Iterable[int] = ()) -> None:
+        self.game = game = load(game)
         self.history: tuple[int, ...] = ()
         self.state = game.new_state()
         self._seen: tuple[list[Percept], list[Percept], list[Percept]] = ([], [], [])
@@ -168,8 +167,6 @@ class Position:
     @classmethod
     def from_text(cls, text: str) -> Position:
         """The position that `str(position)` was made from."""
-        from unseen.loading import load  # `loading` needs positions to check a user's file
-
         spec, _, moves = text.rpartition(":")
         if not spec or spec.endswith(".py"):  # no moves; the colon, if any, is the one before a class name
             spec, moves = text, ""
@@ -252,9 +249,10 @@ def history_text(game: Game, history: Sequence[int]) -> str:
     state, tell = game.new_state(), np.zeros(3, np.int64)
     try:
         game.start(state)
-        for action in history:
+        for number, action in enumerate(history, 1):
             words.append(str(game.describe_action(state, action)))
-            game.apply(state, action, tell)
+            if number < len(history):  # after the last move there may be nothing but the fault
+                game.apply(state, action, tell)
     except Exception:  # a fault is being reported already; the numbers must do
         return str(list(history))
     return f"{list(history)} ({', '.join(words)})"
@@ -293,12 +291,16 @@ def try_out(game: Game) -> None:
     _TRIED.add(game)
 
 
-def fingerprint(game: Game) -> str:
+Game.trial = staticmethod(try_out)
+
+
+def fingerprint(game: Game | str) -> str:
     """A digest of how the game behaves: its name, parameters and all that shows in some seeded random games.
 
     It stays the same when only the text of the rules changes, so strategy files outlive a tidied source. A change of the rules that
     shows in none of those games is not noticed.
     """
+    game = load(game)
     digest = hashlib.sha256(repr((game.name, game.settings)).encode())
     rng = random.Random(0)
     for _ in range(FINGERPRINT_PLAYOUTS):

@@ -12,7 +12,7 @@ from unseen.compiling import kernel
 from unseen.engine import random, random_state, sample_chance, scratch, step
 from unseen.errors import GameFault
 from unseen.game import CHANCE, TERMINAL, Game
-from unseen.position import try_out
+from unseen.loading import load
 
 GAMES_PER_CALL = 100_000
 
@@ -58,9 +58,9 @@ class Playouts:
     """The largest payoff, of either player."""
 
 
-def playouts(game: Game, games: int, seed: int = 0) -> Playouts:
-    """Play `games` games with uniformly random players."""
-    try_out(game)
+def playouts(game: Game | str, games: int, seed: int = 0) -> Playouts:
+    """Play `games` games with uniformly random players. `game` is a game, or what names one."""
+    game = load(game)
     totals, rng, states, arrays = np.zeros(5), random_state(seed), game.new_states(1), scratch(game)
     for done in range(0, games, GAMES_PER_CALL):  # so that Ctrl-C is noticed in between
         if not play_randomly(game, states, *arrays, min(GAMES_PER_CALL, games - done), game.max_length, rng, totals):

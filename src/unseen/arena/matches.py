@@ -10,23 +10,30 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from unseen.agents import Agent, Budget
-from unseen.arena.names import make_agent
+from unseen.arena.names import check_agent, make_agent
 from unseen.arena.referee import Played, play
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import load
-from unseen.run.progress import InterruptsHeld
-from unseen.run.workers import run_all
+from unseen.run.progress import InterruptsHeld, watched
+from unseen.run.workers import core_count, run_all
+from unseen.show.figures import new_figure
+from unseen.show.results import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Z = 1.959963984540054
 """The normal quantile of 95% intervals."""
 
 
-@dataclass
-class Match:
+@dataclass(repr=False)
+class Match(Result):
     """The games of a match, in order. Payoffs, wins and losses are those of the agent that was named first."""
 
     game: Game
@@ -74,6 +81,56 @@ class Match:
     def faults(self) -> list[Played]:
         return [played for played in self.games if played.fault]
 
+    @property
+    def title(self) -> str:
+        return self.game.spec
+
+    @property
+    def summary(self) -> str:
+        rate, low, high = self.rate
+        return f"{self.names[0]} against {self.names[1]}, {len(self.games):,} games, win rate {rate:.1%} (95%: {low:.1%} to {high:.1%})"
+
+    def as_dict(self) -> dict[str, Any]:
+        rate, low, high = self.rate
+        return {
+            "game": self.game.spec, "agents": self.names, "games": len(self.games), "mean": self.mean, "ci": self.ci,
+            "wins": self.wins, "draws": self.draws, "losses": self.losses, "rate": rate, "rate_ci": [low, high],
+            "faults": [str(played.fault) for played in self.faults], "stopped": self.stopped,
+        }  # fmt: skip
+
+    def rows(self) -> dict[str, Any]:
+        rate, low, high = self.rate
+        rows: dict[str, Any] = {
+            "first": self.names[0],
+            "second": self.names[1],
+            "games": len(self.games),
+            "mean payoff of the first": f"{self.mean:+.4f}"
+            + (f"   (95%: {self.ci[0]:+.4f} to {self.ci[1]:+.4f})" if self.ci else ""),
+            "wins, draws, losses": f"{self.wins:,}, {self.draws:,}, {self.losses:,}",
+            "win rate, draws counting half": f"{rate:.1%}   (95%: {low:.1%} to {high:.1%})",
+        }
+        for name in dict.fromkeys(self.names):
+            mine = [played.fault for played in self.faults if played.fault and played.fault.agent == name]
+            if mine:
+                rows[f"games forfeited by {name}"] = f"{len(mine)}: {mine[0]}" + (" ..." if len(mine) > 1 else "")
+        if self.stopped:
+            rows["stopped"] = "by Ctrl-C"
+        return rows
+
+    def figure(self) -> Figure:
+        """The mean payoff of the first agent after each game, with its 95% interval, as a Matplotlib figure."""
+        payoffs, games = np.array(self.payoffs), np.arange(1, len(self.games) + 1)
+        means = np.cumsum(payoffs) / games
+        spread = np.sqrt(np.maximum(np.cumsum(payoffs**2) / games - means**2, 0.0) / np.maximum(games - 1, 1))
+        figure = new_figure(6.4, 4.0)
+        axes = figure.subplots()
+        axes.plot(games, means, linewidth=1.4)
+        axes.fill_between(games, means - Z * spread, means + Z * spread, alpha=0.2)
+        axes.axhline(0.0, color="black", linewidth=0.8)
+        axes.set(xlabel="games", ylabel=f"mean payoff of {self.names[0]}", title=f"{self.game.spec}, against {self.names[1]}")
+        axes.spines[["top", "right"]].set_visible(False)
+        return figure
+
 
 def agresti_coull(successes: float, trials: int) -> tuple[float, float, float]:
     """A rate and its 95% interval: A. Agresti and B. Coull, "Approximate is better than exact" (1998)."""
@@ -103,30 +160,46 @@ class _Table:
 
 
 def match(
-    game: Game | str, first: str | Agent, second: str | Agent, games: int = 100, seed: int = 0, workers: int = 1,
+    game: Game | str, first: str | Agent, second: str | Agent, games: int = 100, *, seed: int = 0, workers: int | None = None,
     budget: Budget | None = None, limit: float | None = None, out: Path | None = None,
-    watch: Callable[[Match], None] | None = None,
+    watch: Callable[[Match], None] | None = None, progress: bool | None = None,
 ) -> Match:  # fmt: skip
-    """Play `games` games. Ctrl-C ends the match and keeps the games that were played.
+    """Let two agents play `games` games, changing seats after each. Ctrl-C ends the match and keeps the games that were played.
 
-    With `out`, a line of JSON for each game is added to that file as soon as it has been played.
+    - `game`: a game, or what names one.
+    - `first`, `second`: agents, or what names them, such as `"oos(targeting=public, simulations=1000)"` or a strategy file.
+    - `seed`: of all random choices. Game number k depends on it and on k alone.
+    - `workers`: processes to use; otherwise one a core if agents are named, or one where they are objects or the game is defined in the
+      main program. The result does not depend on it.
+    - `budget`: what agents that do not say themselves may spend on a move.
+    - `limit`: an agent that takes more seconds than this for a move loses the game.
+    - `out`: a file to which a line of JSON is added for each game, as soon as it has been played.
+    - `watch`: a function that is called after each game.
+    - `progress`: None shows a bar if a person is watching, True always, False never.
     """
     game = load(game)
     if games < 1:
         raise UnseenError(f"games is {games}, but must be at least 1.")
     names = [agent if isinstance(agent, str) else agent.name for agent in (first, second)]
-    result = Match(game, (names[0], names[1]), seed)
-    args = (game, (first, second), seed, budget, limit)
+    for agent in (first, second):
+        if isinstance(agent, str):
+            check_agent(agent, game)
+    result, total = Match(game, (names[0], names[1]), seed), 0.0
+    if workers is not None or games == 1 or not (isinstance(first, str) and isinstance(second, str)):
+        workers = min(core_count(workers or 1), games)
     try:
-        for played in run_all(_Table(*args), args, range(games), workers):
-            with InterruptsHeld() as interrupts:  # a game is noted everywhere or nowhere
-                result.games.append(played)
-                if out is not None:
-                    _append(out, record(result, len(result.games) - 1))
-            if watch is not None:
-                watch(result)
-            if interrupts.count:
-                raise KeyboardInterrupt
+        with watched(progress, f"{names[0]} against {names[1]}", "games") as tick:
+            for played in run_all(_Table, (game, (first, second), seed, budget, limit), range(games), workers):
+                with InterruptsHeld() as interrupts:  # a game is noted everywhere or nowhere
+                    result.games.append(played)
+                    if out is not None:
+                        _append(out, record(result, len(result.games) - 1))
+                total += played.payoffs[first_seat(len(result.games) - 1)]
+                tick(len(result.games), f"mean {total / len(result.games):+.3f}")
+                if watch is not None:
+                    watch(result)
+                if interrupts.count:
+                    raise KeyboardInterrupt
     except KeyboardInterrupt:
         result.stopped = True
     return result

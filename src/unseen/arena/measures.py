@@ -5,7 +5,7 @@ counterfactual regret minimization" (2014):
 
 - *Full stitching*: search at every information set, parents first. Each search goes on from the memory that the search at its
   player's previous set left, and only the distribution at the set itself is kept.
-- *Aggregation over matches*: along each of many games, search at every set the player comes to, and add up what the searches
+- *Aggregation over matches* (here: games): along each of many games, search at every set the player comes to, and add up what the searches
   gathered: at the first set all of it, at later ones what concerns the sets that can still be reached.
 
 Both need the game enumerated. Every search has a seed of its own, so the result does not depend on the number of workers.
@@ -16,28 +16,33 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unseen.agents import Agent, Budget
-from unseen.arena.names import make_agent
+from unseen.arena.names import check_agent, make_agent
 from unseen.arena.referee import seeds
+from unseen.enumeration.walk import COUNT, new_sink
 from unseen.enumeration.walker import Enumeration
 from unseen.enumeration.whole import enumerate_game
 from unseen.errors import UnseenError
-from unseen.exact.sequence_form import Exploitability, SequenceForm
+from unseen.exact.sequence_form import Evaluation, SequenceForm
 from unseen.exact.treeplex import Treeplex, treeplex
 from unseen.game import Game
 from unseen.loading import load
 from unseen.position import Percept, Position, random_walk
 from unseen.run import checkpoint
-from unseen.run.progress import InterruptsHeld
+from unseen.run.progress import InterruptsHeld, watched
 from unseen.run.workers import run_all
+from unseen.show.results import Result, number
 from unseen.tabular.strategy import Strategy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 METHODS = ("stitching", "aggregate")
 SAVE_SECONDS = 20.0
@@ -46,18 +51,25 @@ HEAD_DEPTH = 1
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Measured:
+@dataclass(frozen=True, repr=False)
+class Measured(Result):
     """The strategy of a searching player and its exact evaluation."""
 
     strategy: Strategy
-    evaluation: Exploitability
+    evaluation: Evaluation
     searches: int
     simulations: int
     """All simulations of all searches."""
     seconds: float
     """Of searching, added up over workers."""
     is_complete: bool = True
+    agent: str = ""
+    method: str = ""
+
+    @property
+    def exploitability(self) -> float:
+        """That of the strategy: the sum of both best-response values."""
+        return self.evaluation.exploitability
 
     @property
     def per_search(self) -> float:
@@ -68,61 +80,117 @@ class Measured:
         """Simulations a second, on one core."""
         return self.simulations / self.seconds if self.seconds else 0.0
 
+    @property
+    def title(self) -> str:
+        return f"{self.agent} in {self.strategy.game.spec}, by {self.method}"
+
+    @property
+    def summary(self) -> str:
+        return f"exploitability (sum) {number(self.exploitability)}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "game": self.strategy.game.spec, "agent": self.agent, "method": self.method,
+            "best_response": list(self.evaluation.best_response), "exploitability": self.exploitability,
+            "simulations": self.simulations, "searches": self.searches, "simulations_per_search": self.per_search,
+            "simulations_per_second": self.rate, "complete": self.is_complete,
+        }  # fmt: skip
+
+    def rows(self) -> dict[str, Any]:
+        best = self.evaluation.best_response
+        rows: dict[str, Any] = {
+            "best response of the first player": number(best[0]),
+            "best response of the second player": number(best[1]),
+            "exploitability (sum of both)": number(self.exploitability),
+            "searches": self.searches,
+            "simulations": f"{self.simulations:,}, {self.per_search:,.0f} a search, {self.rate:,.0f} a second and core",
+        }
+        if not self.is_complete:
+            rows["stopped"] = "by Ctrl-C; where no search was made, choices are even"
+        return rows
+
+    def figure(self) -> Figure:
+        """The strategy as a Matplotlib figure."""
+        return self.strategy.figure()
+
 
 Watcher = Callable[[int, int, int], None]
 """Called with tasks done, tasks in all, and simulations made."""
 
 
 def measure(
-    game: Game | str, agent: str | Agent, method: str = "stitching", *, matches: int = 100, seed: int = 0, workers: int = 1,
-    budget: Budget | None = None, save: Path | None = None, resume: bool = False, watch: Watcher | None = None,
-    form: SequenceForm | None = None,
+    game: Game | str, agent: str | Agent, method: str = "stitching", *, games: int = 100, seed: int = 0,
+    workers: int | None = None, budget: Budget | None = None, save: Path | None = None, resume: bool = False,
+    watch: Watcher | None = None, progress: bool | None = None, form: SequenceForm | None = None,
 ) -> Measured:  # fmt: skip
-    """The exploitability of an agent that searches, by one of the `METHODS`; of any agent at all by stitching.
+    """The exact exploitability of the strategy that an agent plays. Ctrl-C ends the work and evaluates what there is.
 
-    With `save`, what has been found is kept in that file, and `resume` goes on from there. Ctrl-C ends the work and evaluates what
-    there is.
+    - `game`: a game, or what names one. It is enumerated.
+    - `agent`: an agent, or what names one.
+    - `method`: `"stitching"` searches at every information set, for any agent; `"aggregate"` along random games, for one that searches.
+    - `games`: of the aggregate method.
+    - `seed`: of all random choices; every search has one of its own, so the result does not depend on the workers.
+    - `workers`: processes to use; otherwise one a core if the agent is named, or one where it is an object or the game is defined in
+      the main program.
+    - `budget`: what an agent that does not say itself may spend on a move.
+    - `save`: a file in which what has been found is kept; `resume` goes on from there.
+    - `watch`: a function that is called with parts done, parts in all, and simulations made.
+    - `progress`: None shows a bar if a person is watching, True always, False never.
+    - `form`: the game's sequence form, if there is one already.
     """
     game = load(game)
     if method not in METHODS:
         raise UnseenError(f"method is {method!r}, but must be one of {', '.join(METHODS)}.")
-    if matches < 1:
-        raise UnseenError(f"matches is {matches}, but must be at least 1.")
+    if games < 1:
+        raise UnseenError(f"games is {games}, but must be at least 1.")
     name = agent if isinstance(agent, str) else agent.name
-    args = (game, agent, seed, budget)
-    job = Stitching(*args) if method == "stitching" else Aggregation(*args)
-    tasks = job.tasks() if isinstance(job, Stitching) else list(range(matches))
+    if isinstance(agent, str):
+        check_agent(agent, game)
+    found_sets = enumerate_game(game, store=form is None, progress=progress)
+    form = form or SequenceForm(game, found=found_sets)
+    found_sets = replace(found_sets, sink=new_sink(COUNT))  # workers need no payoffs
+    trees = form.players
+    tasks: list[Any] = stitching_tasks(trees) if method == "stitching" else list(range(games))
     about = {"method": method, "agent": name, "seed": seed, "budget": repr(budget), "tasks": len(tasks)}
-    found = _Found(job.trees, len(tasks))
+    found = _Found(trees, len(tasks))
     if resume and save is not None and save.exists():
         found.restore(*checkpoint.read(save, game, about))
     todo = [k for k in range(len(tasks)) if not found.done[k]]
     saved = time.monotonic()
     is_complete = True
+    if workers is None and not isinstance(agent, str):
+        workers = 1  # an object stays here
+    make = Stitching if method == "stitching" else Aggregation
     try:
-        for k, result in zip(todo, run_all(job, args, [tasks[k] for k in todo], workers), strict=True):
-            with InterruptsHeld() as interrupts:  # a part is added whole or not at all
-                found.add(k, result)
-            if interrupts.count:
-                raise KeyboardInterrupt
-            if watch is not None:
-                watch(int(found.done.sum()), len(tasks), int(found.counts[1]))
-            if save is not None and time.monotonic() - saved > SAVE_SECONDS:
-                checkpoint.write(save, game, about, found.arrays())
-                saved = time.monotonic()
+        with watched(progress, f"{method} of {name}", "simulations") as tick:
+            results = run_all(make, (game, agent, seed, budget, found_sets), [tasks[k] for k in todo], workers)
+            for k, result in zip(todo, results, strict=True):
+                with InterruptsHeld() as interrupts:  # a part is added whole or not at all
+                    found.add(k, result)
+                if interrupts.count:
+                    raise KeyboardInterrupt
+                tick(int(found.counts[1]), f"{int(found.done.sum()):,} of {len(tasks):,} parts")
+                if watch is not None:
+                    watch(int(found.done.sum()), len(tasks), int(found.counts[1]))
+                if save is not None and time.monotonic() - saved > SAVE_SECONDS:
+                    checkpoint.write(save, game, about, found.arrays())
+                    saved = time.monotonic()
     except KeyboardInterrupt:
         is_complete = False
     if save is not None:
         checkpoint.write(save, game, about, found.arrays())
-    form = form or SequenceForm(game)
-    strategy = form.strategy(*(tree.behaviour(sums) for tree, sums in zip(job.trees, found.sums, strict=True)))
-    return Measured(
-        strategy, form.evaluate(strategy), int(found.counts[0]), int(found.counts[1]), float(found.seconds[0]), is_complete
-    )
+    strategy = form.strategy(*(tree.behaviour(sums) for tree, sums in zip(trees, found.sums, strict=True)))
+    searches, simulations = found.counts.tolist()
+    return Measured(strategy, form.evaluate(strategy), searches, simulations, float(found.seconds[0]), is_complete, name, method)
+
+
+def stitching_tasks(trees: Sequence[Treeplex]) -> list[tuple[int, int]]:
+    """Both players' sets up to `HEAD_DEPTH`."""
+    return [(p, int(j)) for p in (0, 1) for j in np.flatnonzero(trees[p].depths() <= HEAD_DEPTH)]
 
 
 @dataclass(frozen=True)
-class Result:
+class Part:
     """What a task found: for some sequences of each player an amount, and how many searches and simulations that took."""
 
     places: tuple[NDArray[np.int64], NDArray[np.int64]]
@@ -141,7 +209,7 @@ class _Found:
         self.counts = np.zeros(2, np.int64)  # searches and simulations
         self.seconds = np.zeros(1)
 
-    def add(self, task: int, result: Result) -> None:
+    def add(self, task: int, result: Part) -> None:
         for sums, places, amounts in zip(self.sums, result.places, result.amounts, strict=True):
             sums[places] += amounts
         self.done[task] = 1
@@ -159,26 +227,21 @@ class _Found:
 class _Measure:
     """What both methods need: the game's information sets, and the agent."""
 
-    def __init__(self, game: Game, agent: str | Agent, seed: int, budget: Budget | None) -> None:
-        self.game, self.seed, self.budget = game, seed, budget
+    def __init__(self, game: Game, agent: str | Agent, seed: int, budget: Budget | None, found: Enumeration) -> None:
+        self.game, self.seed, self.budget, self.found = game, seed, budget, found
         self.agent = make_agent(agent, game) if isinstance(agent, str) else agent
-        self.found = enumerate_game(game)
         self.trees = treeplex(self.found, 0), treeplex(self.found, 1)
 
 
 class Stitching(_Measure):
     """Full stitching; a task is a set of one player (by number) and, beyond the first choices, all that come after it."""
 
-    def __init__(self, game: Game, agent: str | Agent, seed: int, budget: Budget | None) -> None:
-        super().__init__(game, agent, seed, budget)
+    def __init__(self, game: Game, agent: str | Agent, seed: int, budget: Budget | None, found: Enumeration) -> None:
+        super().__init__(game, agent, seed, budget, found)
         self.seen = [percepts(self.found, player) for player in (0, 1)]
         self.after = [_followers(tree) for tree in self.trees]
 
-    def tasks(self) -> list[tuple[int, int]]:
-        """Both players' sets up to `HEAD_DEPTH`."""
-        return [(p, int(j)) for p in (0, 1) for j in np.flatnonzero(self.trees[p].depths() <= HEAD_DEPTH)]
-
-    def __call__(self, task: tuple[int, int]) -> Result:
+    def __call__(self, task: tuple[int, int]) -> Part:
         player, top = task
         tree = self.trees[player]
         before = tree.infoset_before
@@ -217,13 +280,13 @@ class Stitching(_Measure):
 
 
 class Aggregation(_Measure):
-    """Aggregation over matches; a task is the number of a match, which is a game of random moves."""
+    """Aggregation over games; a task is the number of a game of random moves (the paper calls it a match)."""
 
-    def __init__(self, game: Game, agent: str | Agent, seed: int, budget: Budget | None) -> None:
-        super().__init__(game, agent, seed, budget)
+    def __init__(self, game: Game, agent: str | Agent, seed: int, budget: Budget | None, found: Enumeration) -> None:
+        super().__init__(game, agent, seed, budget, found)
         self.number = [{int(key): j for j, key in enumerate(tree.keys)} for tree in self.trees]
 
-    def __call__(self, task: int) -> Result:
+    def __call__(self, task: int) -> Part:
         chance_seed, *agent_seeds = seeds(self.seed, task)
         *_, position = random_walk(self.game, random.Random(chance_seed))
         all_places, all_amounts, searches, simulations, spent = [], [], 0, 0, 0.0
@@ -248,7 +311,7 @@ class Aggregation(_Measure):
             places = np.flatnonzero(sums)
             all_places.append(places)
             all_amounts.append(sums[places])
-        return Result((all_places[0], all_places[1]), (all_amounts[0], all_amounts[1]), searches, simulations, spent)
+        return Part((all_places[0], all_places[1]), (all_amounts[0], all_amounts[1]), searches, simulations, spent)
 
 
 def percepts(found: Enumeration, player: int) -> list[list[Percept]]:
@@ -286,8 +349,8 @@ def _turns(game: Game, history: Sequence[int], player: int) -> list[Position]:
 
 def _for_player(
     player: int, places: NDArray[np.int64], amounts: Floats, searches: int, simulations: int, seconds: float
-) -> Result:  # fmt: skip
+) -> Part:  # fmt: skip
     nowhere, nothing = np.zeros(0, np.int64), np.zeros(0)
     if player == 0:
-        return Result((places, nowhere), (amounts, nothing), searches, simulations, seconds)
-    return Result((nowhere, places), (nothing, amounts), searches, simulations, seconds)
+        return Part((places, nowhere), (amounts, nothing), searches, simulations, seconds)
+    return Part((nowhere, places), (nothing, amounts), searches, simulations, seconds)

@@ -20,6 +20,15 @@ AGENTS: dict[str, Kind] = {
 }
 
 
+def check_agent(spec: str, game: Game) -> None:
+    """Raise if a string does not name an agent for a game, without making one: that may take long."""
+    name, given = parse(spec, "agent") if not os.path.isfile(spec) else (spec, {})
+    if name in AGENTS:
+        read_all(f"agent {name}", AGENTS[name].options, given, "option")
+    else:
+        make_agent(spec, game)
+
+
 def make_agent(spec: str, game: Game | str) -> Agent:
     """The agent that a string names, for a game: a name with options, the path of a strategy file, or `path/to/file.py:ClassName`,
     a subclass of `Agent` that is made without arguments."""

@@ -18,6 +18,7 @@ from unseen.belief.trellis import Trellis, alive, build, count_histories, draw_h
 from unseen.engine import random_state
 from unseen.errors import BeliefTooLarge, UnseenError
 from unseen.game import PUBLIC, Game
+from unseen.loading import load
 from unseen.position import Percept, Position
 
 DEFAULT_CAP = 1_000_000
@@ -30,14 +31,15 @@ class Belief:
     """
 
     def __init__(
-        self, game: Game, viewer: int, seen: Iterable[Percept], to_move: int | None = None, cap: int = DEFAULT_CAP,
+        self, game: Game | str, viewer: int, seen: Iterable[Percept], to_move: int | None = None, cap: int = DEFAULT_CAP,
         shortest: bool = False,
     ) -> None:  # fmt: skip
         if viewer not in (0, 1, PUBLIC):
             raise UnseenError(f"viewer is {viewer!r}, but must be 0, 1 or PUBLIC ({PUBLIC}).")
         if cap < 1:
             raise UnseenError(f"cap is {cap!r}, but must be at least 1.")
-        self.game, self.viewer, self.to_move, self.cap = game, viewer, to_move, cap
+        self.game = game = load(game)
+        self.viewer, self.to_move, self.cap = viewer, to_move, cap
         self.seen = tuple(Percept(*percept) for percept in seen)
         built = build(game, viewer, self.seen, to_move, cap, shortest)
         self.exact = built is not None

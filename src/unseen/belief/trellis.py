@@ -17,7 +17,7 @@ from unseen.engine import mix, own_part, private_part, random, scratch, step
 from unseen.enumeration.infosets import extended
 from unseen.errors import GameFault
 from unseen.game import PUBLIC, TERMINAL, Game
-from unseen.position import Percept, try_out
+from unseen.position import Percept
 
 NODES, EDGES = 0, 1
 ANYONE = -9
@@ -45,7 +45,6 @@ def build(
     game: Game, viewer: int, seen: tuple[Percept, ...], to_move: int | None, cap: int, shortest: bool
 ) -> Trellis | None:  # fmt: skip
     """The trellis before the backward pass; None if a layer has more than `cap` nodes."""
-    try_out(game)
     room = 256
     states, matched, ends = game.new_states(room), np.zeros(room, np.int64), np.zeros(room, np.bool_)
     first, action, child = np.zeros(room + 1, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64)

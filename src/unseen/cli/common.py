@@ -12,16 +12,13 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
 from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from unseen.errors import UnseenError
 from unseen.game import Game
-from unseen.run.progress import ProgressBar
+from unseen.show.results import Result, facts
 from unseen.version import __version__
 
 if TYPE_CHECKING:
-    from unseen.exact.sequence_form import SequenceForm
     from unseen.tabular.strategy import Strategy
 
 app = typer.Typer(
@@ -38,6 +35,9 @@ Seed = Annotated[int, typer.Option(min=0, help="Seed of all random choices.")]
 StrategyName = Annotated[str, typer.Option("--strategy", help="A strategy file, or 'uniform'.")]
 Streamed = Annotated[bool, typer.Option("--streamed", help="Walk the game for each answer instead of storing its payoffs.")]
 Reduced = Annotated[bool, typer.Option("--reduced", help="Leave out mirror images and settled endings; bundle last moves.")]
+Workers = Annotated[
+    int | None, typer.Option(min=1, help="Processes or threads to use (otherwise one a core); the result is the same.")
+]
 Memory = Annotated[float | None, typer.Option(min=0.001, help="Use at most so many gigabytes (otherwise 80% of the machine's).")]
 Picture = Annotated[Path | None, typer.Option(help="Draw the strategy into this file (.png, .svg or .pdf).")]
 
@@ -79,17 +79,10 @@ def show(as_json: bool, result: dict[str, Any], for_people: Callable[[], Any]) -
         console.print(for_people())
 
 
-def facts(title: str, rows: dict[str, Any]) -> Table:
-    """A table of two columns."""
-    table = Table(title=Text(title), show_header=False)
-    for name, value in rows.items():
-        table.add_row(Text(name), Text(f"{value:,}" if isinstance(value, int) else str(value)))
-    return table
-
-
-def number(x: float) -> str:
-    """A number for people: rounding errors are shown as zero."""
-    return "0" if abs(x) < 1e-12 else f"{x:.12g}"
+def show_result(as_json: bool, result: Result, **more: Any) -> None:
+    """The same for a result that shows itself, with `more` rows for people."""
+    rows = {name.replace("_", " "): value for name, value in more.items() if value is not None}
+    show(as_json, result.as_dict(), lambda: facts(result.title, result.rows() | rows))
 
 
 def interruptible(work: Callable[[], T]) -> T:
@@ -110,17 +103,6 @@ def interruptible(work: Callable[[], T]) -> T:
     if error is not None:
         raise error
     return cast(T, result)
-
-
-def per_player(values: Any, form: str = ",") -> str:
-    return " + ".join(f"{value:{form}}" for value in values)
-
-
-def sequence_form(game: Game, memory: float | None, streamed: bool = False, reduced: bool = False) -> SequenceForm:
-    from unseen.exact.sequence_form import SequenceForm
-
-    with ProgressBar(f"walking {game.name}", "histories") as bar:
-        return SequenceForm(game, streamed=streamed, reduced=reduced, progress=bar, memory=in_bytes(memory))
 
 
 def in_bytes(gigabytes: float | None) -> int | None:

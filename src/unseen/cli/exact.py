@@ -19,14 +19,12 @@ from unseen.cli.common import (
     Streamed,
     command,
     console_status,
-    facts,
+    in_bytes,
     interruptible,
-    number,
     read_strategy,
-    sequence_form,
     show,
+    show_result,
 )
-from unseen.run.progress import ProgressBar
 
 PANELS = 12
 
@@ -39,30 +37,20 @@ def value(
 ) -> None:  # fmt: skip
     """Solve a game exactly by linear programming: its value to the first player and an equilibrium."""
     from unseen.exact.equilibrium import solve_exactly
-    from unseen.show.figures import check_picture
+    from unseen.exact.sequence_form import SequenceForm
+    from unseen.show.figures import check_picture, save_picture
 
     loaded = loading.load(game)
     if picture is not None:
         check_picture(picture)
-    form = sequence_form(loaded, memory)
+    form = SequenceForm(loaded, memory=in_bytes(memory))
     with console_status(f"solving the linear program of {loaded.name}"):
         found = interruptible(lambda: solve_exactly(form))
     if out is not None:
         found.strategy.save(out)
     if picture is not None:
-        found.strategy.draw(picture)
-    best = found.evaluation.best_response
-    result = {"game": loaded.spec, "value": found.value, "best_response": list(best), "exploitability": found.gap}
-    rows = {
-        "value to the first player": number(found.value),
-        "certified to lie in": f"[{number(-best[1])}, {number(best[0])}]",
-        "exploitability of the profile (sum)": number(found.gap),
-    }
-    if out is not None:
-        rows["the equilibrium is in"] = str(out)
-    if picture is not None:
-        rows["and drawn in"] = str(picture)
-    show(as_json, result, lambda: facts(loaded.spec, rows))
+        save_picture(found.figure(), picture)
+    show_result(as_json, found, the_equilibrium_is_in=out, and_drawn_in=picture)
 
 
 @command
@@ -71,29 +59,16 @@ def exploitability(
     as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """The exact exploitability of a strategy: both best-response values and their sum."""
-    from unseen.exact.payoffs import StreamedPayoffs
+    from dataclasses import replace
+
+    from unseen.exact.sequence_form import SequenceForm
 
     loaded = loading.load(game)
     profile = read_strategy(strategy, loaded)
-    form = sequence_form(loaded, memory, streamed, reduced)
-    with ProgressBar(f"evaluating {strategy}", "histories") as bar:
-        if isinstance(form.payoffs, StreamedPayoffs):
-            form.payoffs.progress = bar
-        found = form.evaluate(profile)
-    missing = 0 if strategy == "uniform" else found.missing
-    result = {
-        "game": loaded.spec, "best_response": list(found.best_response), "exploitability": found.exploitability,
-        "value": found.value, "missing_infosets": missing,
-    }  # fmt: skip
-    rows = {
-        "best response of the first player": number(found.best_response[0]),
-        "best response of the second player": number(found.best_response[1]),
-        "exploitability (sum of both)": number(found.exploitability),
-        "value of the profile to the first player": number(found.value),
-    }
-    if missing:
-        rows["information sets not in the file (taken as even)"] = f"{missing:,}"
-    show(as_json, result, lambda: facts(f"{strategy} in {loaded.spec}", rows))
+    found = SequenceForm(loaded, streamed, memory=in_bytes(memory), reduced=reduced).evaluate(profile)
+    if strategy == "uniform":  # even everywhere is what it says
+        found = replace(found, missing=0)
+    show_result(as_json, found, the_strategy=strategy)
 
 
 @command
@@ -109,8 +84,7 @@ def strategy(
     profile = read_strategy(strategy, loaded)
     if picture is not None:
         figures.check_picture(picture)
-    with ProgressBar(f"walking {loaded.name}", "histories") as bar:
-        every = strategies.situations(profile, bar)
+    every = strategies.situations(profile)
     if picture is not None:
         figures.save_picture(strategies.strategy_figure(profile, every, PANELS), picture)
     result = {

@@ -9,7 +9,7 @@ import typer
 from rich.table import Table
 
 from unseen import loading
-from unseen.cli.common import AsJson, Debug, GameName, Memory, Seed, command, console_status, facts, in_bytes, per_player, show
+from unseen.cli.common import AsJson, Debug, GameName, Memory, Seed, Workers, command, console_status, in_bytes, show, show_result
 from unseen.run.progress import ProgressBar
 
 
@@ -32,33 +32,11 @@ def games(as_json: AsJson = False, debug: Debug = False) -> None:
 
 
 @command
-def info(game: GameName, memory: Memory = None, as_json: AsJson = False, debug: Debug = False) -> None:
+def info(game: GameName, workers: Workers = None, memory: Memory = None, as_json: AsJson = False, debug: Debug = False) -> None:
     """Count the histories and information sets of a game."""
-    from unseen.enumeration.whole import enumerate_game
-    from unseen.exact.treeplex import treeplex
+    from unseen.exact.info import info as count
 
-    loaded = loading.load(game)
-    with ProgressBar(f"walking {loaded.name}", "histories") as bar:
-        found = enumerate_game(loaded, progress=bar, memory=in_bytes(memory))
-    result = {
-        "game": loaded.spec,
-        "histories": found.histories,
-        "terminals": found.terminals,
-        "infosets": list(found.infosets),
-        "max_length": found.longest,
-        "m_values": [treeplex(found, player).m_value() for player in (0, 1)],
-        "bytes": found.nbytes,
-        "peak_bytes": found.peak,
-    }
-    rows = {
-        "histories (with the start and the ends)": found.histories,
-        "terminal histories": found.terminals,
-        "information sets": f"{sum(found.infosets):,} = {per_player(found.infosets)}",
-        "longest history": found.longest,
-        "M-values": per_player(result["m_values"], ",.1f"),
-        "memory for this": f"{found.nbytes / 1e6:,.1f} MB, on the way at most {found.peak / 1e6:,.1f} MB",
-    }
-    show(as_json, result, lambda: facts(loaded.spec, rows))
+    show_result(as_json, count(game, workers=workers, memory=in_bytes(memory)))
 
 
 @command
@@ -66,6 +44,7 @@ def check(
     game: GameName,
     histories: Annotated[int, typer.Option(min=1, help="Check up to this many histories in order of length.")] = 10_000,
     playouts: Annotated[int, typer.Option(min=0, help="Then play this many random games.")] = 200,
+    seconds: Annotated[float, typer.Option(min=0.0, help="Then walk it in compiled code, indices checked, for so long.")] = 10.0,
     seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Check that a game keeps the protocol; exit with code 1 if not."""
@@ -73,11 +52,14 @@ def check(
 
     loaded = loading.load(game)
     with ProgressBar(f"checking {loaded.name}", "histories") as bar:
-        report = find_faults(loaded, histories, playouts, seed, bar)
+        report = find_faults(loaded, histories, playouts, seed, seconds, bar)
     faults = [{"check": f.check, "message": str(f), "history": list(f.history), "details": f.details} for f in report.faults]
     result = {
         "game": loaded.spec, "ok": report.ok, "histories": report.histories, "exhaustive": report.exhaustive,
-        "playouts": report.playouts, "max_length": report.longest, "faults": faults,
+        "playouts": report.playouts, "max_length": report.longest, "faults": faults, "notes": report.notes,
+        "surveyed": None if report.surveyed is None else {
+            "histories": report.surveyed.histories, "complete": report.surveyed.is_complete, "random_games": report.surveyed.games,
+        },
     }  # fmt: skip
     if as_json:
         print(json.dumps(result))
@@ -85,6 +67,10 @@ def check(
         extent = "all of them" if report.exhaustive and report.ok else "not all"
         extent += f"; {report.playouts} random games included" if report.playouts else ""
         print(f"{loaded.spec}: histories checked: {report.histories:,} ({extent}), the longest of {report.longest} moves.")
+        if report.surveyed is not None:
+            print(f"In compiled code, with indices checked: {seen_of(report.surveyed)}")
+        for note in report.notes:
+            print(f"note: {note}")
         for fault in report.faults:
             print(f"- {fault}" + f"\n{fault.details}" * bool(fault.details))
         print("No faults found." if report.ok else f"Faults found: {len(faults)}.")
@@ -120,3 +106,11 @@ def bench(
         ],
     }
     show(as_json, result, lambda: as_table(loaded.spec, measured))
+
+
+def seen_of(surveyed: Any) -> str:
+    """Which part of a game a survey saw."""
+    if surveyed.is_complete:
+        return f"all {surveyed.histories:,} histories."
+    random_games = f", and {surveyed.games:,} random games" if surveyed.games else ""
+    return f"the first {surveyed.histories:,} histories in depth-first order{random_games}; not all of the game."

@@ -9,12 +9,10 @@ import typer
 from rich.table import Table
 
 from unseen import loading
-from unseen.cli.common import AsJson, Debug, GameName, Seed, command, console, facts, number, show
+from unseen.cli.common import AsJson, Debug, GameName, Seed, Workers, command, console, show, show_result
 from unseen.errors import UnseenError
-from unseen.run.progress import ProgressBar
 
 AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="random, 'oos(targeting=public, seconds=1)', a strategy file...")]
-Workers = Annotated[int | None, typer.Option(min=1, help="Processes to use (otherwise one a core); the result is the same.")]
 Simulations = Annotated[int, typer.Option(min=0, help="Simulations for a move of agents that do not say.")]
 Seconds = Annotated[float, typer.Option(min=0.0, help="Seconds for a move of agents that do not say, instead.")]
 
@@ -52,52 +50,21 @@ def match(
     from unseen.arena import matches
     from unseen.run.files import check_file
 
-    loaded = loading.load(game)
     if out is not None:
         check_file(out)
-    with ProgressBar(f"{first} against {second}", "games") as bar:
-        total = 0.0  # not the mean of all games after each of them
-
-        def watch(found: matches.Match) -> None:
-            nonlocal total
-            k = len(found.games) - 1
-            total += found.games[k].payoffs[matches.first_seat(k)]
-            bar(k + 1, f"mean {total / (k + 1):+.3f}")
-
-        found = matches.match(
-            loaded, first, second, games, seed, _workers(workers, games), _budget(simulations, seconds), limit, out, watch
-        )
+    found = matches.match(
+        game, first, second, games, seed=seed, workers=workers, budget=_budget(simulations, seconds), limit=limit, out=out
+    )
     if not found.games:
         raise KeyboardInterrupt
-    rate, low, high = found.rate
-    result = {
-        "game": loaded.spec, "agents": found.names, "games": len(found.games), "mean": found.mean, "ci": found.ci,
-        "wins": found.wins, "draws": found.draws, "losses": found.losses, "rate": rate, "rate_ci": [low, high],
-        "faults": [str(played.fault) for played in found.faults], "stopped": found.stopped,
-    }  # fmt: skip
-    rows: dict[str, Any] = {
-        "first": first,
-        "second": second,
-        "games": len(found.games),
-        "mean payoff of the first": f"{found.mean:+.4f}"
-        + (f"   (95%: {found.ci[0]:+.4f} to {found.ci[1]:+.4f})" if found.ci else ""),
-        "wins, draws, losses": f"{found.wins:,}, {found.draws:,}, {found.losses:,}",
-        "win rate, draws counting half": f"{rate:.1%}   (95%: {low:.1%} to {high:.1%})",
-    }
-    for name in dict.fromkeys(found.names):
-        mine = [played.fault for played in found.faults if played.fault and played.fault.agent == name]
-        if mine:
-            rows[f"games forfeited by {name}"] = f"{len(mine)}: {mine[0]}" + (" ..." if len(mine) > 1 else "")
-    if found.stopped:
-        rows["stopped"] = "by Ctrl-C"
-    show(as_json, result, lambda: facts(loaded.spec, rows))
+    show_result(as_json, found)
 
 
 @command
 def measure(
     game: GameName, agent: AgentName,
-    method: Annotated[str, typer.Option(help="stitching: at every information set; aggregate: along matches.")] = "stitching",
-    matches: Annotated[int, typer.Option(min=1, help="Matches of the aggregate method.")] = 100,
+    method: Annotated[str, typer.Option(help="stitching: at every information set; aggregate: along random games.")] = "stitching",
+    games: Annotated[int, typer.Option("--games", "--matches", min=1, help="Games of the aggregate method.")] = 100,
     simulations: Simulations = 0, seconds: Seconds = 0.0,
     out: Annotated[Path | None, typer.Option(help="Save the strategy to this file.")] = None,
     keep: Annotated[Path | None, typer.Option(help="Keep what has been found in this file, for --resume.")] = None,
@@ -108,43 +75,20 @@ def measure(
     from unseen.arena import measures
     from unseen.run.files import check_file
 
-    loaded = loading.load(game)
     if resume and keep is None:
         raise UnseenError("--resume needs --keep: the file in which the work is kept.")
     for path in (out, keep):
         if path is not None:
             check_file(path)
-    with ProgressBar(f"{method} of {agent}", "simulations") as bar:
-
-        def watch(done: int, tasks: int, made: int) -> None:
-            bar(made, f"{done:,} of {tasks:,} parts")
-
-        found = measures.measure(
-            loaded, agent, method, matches=matches, seed=seed, workers=_workers(workers), save=keep, resume=resume, watch=watch,
-            budget=_budget(simulations, seconds),
-        )  # fmt: skip
+    found = measures.measure(
+        game, agent, method, games=games, seed=seed, workers=workers, save=keep, resume=resume,
+        budget=_budget(simulations, seconds),
+    )  # fmt: skip
     if not found.searches:
         raise KeyboardInterrupt
     if out is not None:
         found.strategy.save(out)
-    best = found.evaluation.best_response
-    result = {
-        "game": loaded.spec, "agent": agent, "method": method, "best_response": list(best),
-        "exploitability": found.evaluation.exploitability, "simulations": found.simulations, "searches": found.searches,
-        "simulations_per_search": found.per_search, "simulations_per_second": found.rate, "complete": found.is_complete,
-    }  # fmt: skip
-    rows: dict[str, Any] = {
-        "best response of the first player": number(best[0]),
-        "best response of the second player": number(best[1]),
-        "exploitability (sum of both)": number(found.evaluation.exploitability),
-        "searches": found.searches,
-        "simulations": f"{found.simulations:,}, {found.per_search:,.0f} a search, {found.rate:,.0f} a second and core",
-    }
-    if not found.is_complete:
-        rows["stopped"] = "by Ctrl-C; where no search was made, choices are even"
-    if out is not None:
-        rows["the strategy is in"] = str(out)
-    show(as_json, result, lambda: facts(f"{agent} in {loaded.spec}, by {method}", rows))
+    show_result(as_json, found, the_strategy_is_in=out)
 
 
 @command
@@ -184,13 +128,6 @@ def play(
                     you.say(line)
     except (Left, EOFError):
         you.say(f"\nYou leave with {total:+g} after {played} {'game' if played == 1 else 'games'}.")
-
-
-def _workers(wanted: int | None, most: int | None = None) -> int:
-    """As many as are wanted or there are cores, but no more than there is work for."""
-    from unseen.run.workers import core_count
-
-    return min(core_count(wanted), most or 10**6)
 
 
 def _budget(simulations: int, seconds: float) -> Any:

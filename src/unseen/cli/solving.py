@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,24 +10,9 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from unseen import loading
-from unseen.cli.common import (
-    AsJson,
-    Debug,
-    GameName,
-    Memory,
-    Reduced,
-    Seed,
-    Streamed,
-    command,
-    facts,
-    number,
-    per_player,
-    sequence_form,
-    show,
-)
+from unseen.cli.common import AsJson, Debug, GameName, Memory, Reduced, Seed, Streamed, command, in_bytes, show, show_result
 from unseen.errors import UnseenError
-from unseen.run.progress import ProgressBar
+from unseen.show.results import number
 
 
 @command
@@ -66,59 +50,24 @@ def solve(
     debug: Debug = False,
 ) -> None:  # fmt: skip
     """Solve a game by regret minimisation, as closely as asked for. Ctrl-C keeps what there is."""
-    from unseen.run.files import check_file, write_atomically
-    from unseen.solving import algorithms, job
+    from unseen.run.files import check_file
+    from unseen.solving import job
 
     if resume and out is None:
         raise UnseenError("--resume needs --out: the checkpoint is kept beside that file.")
     job.check(algorithm, {"iterations": iterations, "seconds": seconds, "nodes": nodes, "until": until}, evaluate, reduced)
-    for path in (out, log):
-        if path is not None:
-            check_file(path)
-    loaded = loading.load(game)
-    form = sequence_form(loaded, memory, streamed, reduced) if evaluate or algorithms.needs_form(algorithm) else None
-    lines: list[str] = []
-    trouble = ""
-    with ProgressBar(f"{algorithm} on {loaded.name}", "iterations") as bar:
-
-        def watch(point: job.Point) -> None:
-            about = {"game": loaded.spec, "form": form.kind if form else None, "algorithm": algorithm, "seed": seed}
-            lines.append(json.dumps(about | dataclasses.asdict(point)))
-            nonlocal trouble
-            try:
-                if log is not None:
-                    write_atomically(log, ["\n".join([*lines, ""]).encode()])
-                trouble = ""
-            except UnseenError as error:  # the work goes on, and the next line may find room again
-                trouble = str(error)
-
-        def tick(solver: Any, points: list[job.Point]) -> None:
-            last = points[-1].exploitability if points else None
-            bar(solver.iterations, f"exploitability (sum) {last:.3g}" if last is not None else "")
-
-        found = job.solve(
-            loaded, algorithm, iterations=iterations, seconds=seconds, nodes=nodes, until=until, seed=seed, form=form,
-            evaluate=evaluate, watch=watch, tick=tick, save_every=checkpoint_seconds, resume=resume,
-            save=None if out is None else out.with_name(out.name + ".checkpoint"),
-        )  # fmt: skip
-    for words in filter(None, (found.trouble, trouble)):
-        print(f"unseen: {words}", file=sys.stderr)
+    if out is not None:
+        check_file(out)
+    found = job.solve(
+        game, algorithm, iterations=iterations, seconds=seconds, nodes=nodes, until=until, seed=seed, streamed=streamed,
+        reduced=reduced, memory=in_bytes(memory), evaluate=evaluate, log=log, save_every=checkpoint_seconds, resume=resume,
+        save=None if out is None else out.with_name(out.name + ".checkpoint"),
+    )  # fmt: skip
+    if found.trouble:
+        print(f"unseen: {found.trouble}", file=sys.stderr)
     if out is not None:
         found.strategy.save(out)
-    last = found.last
-    result = {"game": loaded.spec, "algorithm": algorithm, **dataclasses.asdict(last), "stopped": found.stopped}
-    rows = {
-        "iterations": last.iterations,
-        "seconds of solving": f"{last.seconds:.2f}",
-        "nodes touched": last.nodes,
-    }
-    if last.best_response is not None and last.exploitability is not None and last.value is not None:
-        rows["best responses"] = per_player(last.best_response, ".6g")
-        rows["exploitability (sum of both)"] = number(last.exploitability)
-        rows["value of the profile to the first player"] = number(last.value)
-    if out is not None:
-        rows["the strategy is in"] = str(out)
-    show(as_json, result, lambda: facts(f"{algorithm} on {loaded.spec}" + " (stopped)" * found.stopped, rows))
+    show_result(as_json, found, the_strategy_is_in=out)
 
 
 @command

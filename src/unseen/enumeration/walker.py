@@ -120,7 +120,7 @@ def nbytes(recall: Recall, sets: Sets, sink: Sink) -> int:
     return sum(array.nbytes for part in (recall, sets, sink[1:-1], sink.bundles) for array in part)
 
 
-@dataclass
+@dataclass(repr=False)
 class Enumeration:
     """All that was met on a walk over every history: counts, the tree of what players saw, the information sets."""
 
@@ -144,6 +144,9 @@ class Enumeration:
     def keys(self) -> NDArray[np.uint64]:
         """The 64-bit key of each information set, shape (j,)."""
         return self.recall.key[self.sets.node]
+
+    def __repr__(self) -> str:
+        return f"<Enumeration of {self.game.spec}: {self.histories:,} histories, {sum(self.infosets):,} information sets>"
 
     @property
     def nbytes(self) -> int:

@@ -26,8 +26,8 @@ from unseen.enumeration.walk import (
 )
 from unseen.enumeration.walker import Enumeration, Part, Shared, Walker
 from unseen.game import Game
-from unseen.position import try_out
-from unseen.run.progress import Progress
+from unseen.loading import load
+from unseen.run.progress import Progress, watched
 from unseen.run.workers import core_count
 
 LARGE = 8_000_000
@@ -38,26 +38,30 @@ NODES_PER_HISTORY = 0.2
 
 
 def enumerate_game(
-    game: Game, store: bool = False, progress: Progress | None = None, workers: int | None = None, memory: int | None = None,
-    reduced: Reduction | None = None,
+    game: Game | str, store: bool = False, progress: Progress | bool | None = None, workers: int | None = None,
+    memory: int | None = None, reduced: Reduction | None = None,
 ) -> Enumeration:  # fmt: skip
     """Walk every history of `game`; with `store`, keep the payoff of every terminal.
 
-    Uses as many threads as the machine has cores, or `workers`, and up to `memory` bytes (by default most of what there is).
+    Uses as many threads as this process has cores, or `workers`, and up to `memory` bytes (by default most of what there is).
+    `progress`: None shows a bar if a person is watching, True always, False never; a function is called with the number of histories.
+    `reduced` leaves out what something else stands for (see `symmetry`).
     """
-    try_out(game)
-    workers, shared = core_count(workers), Shared(game, progress, memory)
-    mode = BUNDLE if store and reduced else STORE if store else COUNT
-    workers = 1 if mode == BUNDLE else workers
-    walker = Walker(game, new_recall(), new_sets(), new_sink(mode), shared=shared, reduced=reduced)
-    while walker.go_on() != DONE:
-        few_nodes = walker.recall.size[0] < NODES_PER_HISTORY * walker.histories
-        if workers > 1 and walker.histories >= LARGE and few_nodes:
-            shared.forget(walker.number)
-            del walker  # before the parts need room
-            walker = walk_in_parts(game, mode, workers, shared, reduced)
-            break
-    return walker.result()
+    game = load(game)
+    workers = core_count(workers)
+    with watched(progress, f"walking {game.name}", "histories") as tick:
+        shared = Shared(game, tick, memory)
+        mode = BUNDLE if store and reduced else STORE if store else COUNT
+        workers = 1 if mode == BUNDLE else workers
+        walker = Walker(game, new_recall(), new_sets(), new_sink(mode), shared=shared, reduced=reduced)
+        while walker.go_on() != DONE:
+            few_nodes = walker.recall.size[0] < NODES_PER_HISTORY * walker.histories
+            if workers > 1 and walker.histories >= LARGE and few_nodes:
+                shared.forget(walker.number)
+                del walker  # before the parts need room
+                walker = walk_in_parts(game, mode, workers, shared, reduced)
+                break
+        return walker.result()
 
 
 def parts_of(histories: list[list[int]], wanted: int) -> list[Part]:
@@ -119,13 +123,13 @@ def bottom_histories(walker: Walker, bottom: int) -> list[list[int]]:
 
 
 def example_histories(
-    game: Game, progress: Progress | None = None, longest: int | None = None
+    game: Game, progress: Progress | bool | None = None, longest: int | None = None
 ) -> tuple[Enumeration, list[list[int]]]:
     """Walk every history of `game`, of up to `longest` moves; the second part is one history in each information set."""
-    try_out(game)
     sink = new_sink(EXAMPLES, length=np.full(1, -1, np.int64), example=np.zeros(game.max_length + 2, np.int64))
-    walker = Walker(game, new_recall(), new_sets(), sink, shared=Shared(game, progress))
-    bottom_histories(walker, game.max_length if longest is None else longest)
+    with watched(progress, f"walking {game.name}", "histories") as tick:
+        walker = Walker(game, new_recall(), new_sets(), sink, shared=Shared(game, tick))
+        bottom_histories(walker, game.max_length if longest is None else longest)
     found = walker.result()
     ends = np.cumsum(walker.sink.length[: len(found.sets.player)])
     starts = np.concatenate([[0], ends])

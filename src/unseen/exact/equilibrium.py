@@ -9,6 +9,7 @@ judged by the exact best responses to both plans, which bracket the value of the
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.optimize import linprog
@@ -16,30 +17,56 @@ from scipy.sparse import coo_array, csr_array, hstack
 
 from unseen.errors import UnseenError
 from unseen.exact.payoffs import StoredPayoffs
-from unseen.exact.sequence_form import Exploitability, SequenceForm
+from unseen.exact.sequence_form import Evaluation, SequenceForm, as_form
 from unseen.exact.treeplex import Floats, Treeplex
 from unseen.game import Game
+from unseen.show.results import Result, number
 from unseen.tabular.strategy import Strategy
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
-@dataclass(frozen=True)
-class Equilibrium:
+
+@dataclass(frozen=True, repr=False)
+class Equilibrium(Result):
     """The value of a game to player 0, and a profile that attains it."""
 
     value: float
     strategy: Strategy
-    evaluation: Exploitability
+    evaluation: Evaluation
     """Player 0 can be held to at most `best_response[0]` and can be sure of at least -`best_response[1]`."""
 
     @property
-    def gap(self) -> float:
-        """The width of the bracket that best responses put around the value: the profile's exploitability (sum)."""
+    def exploitability(self) -> float:
+        """That of the profile (sum): the width of the bracket that best responses put around the value."""
         return self.evaluation.exploitability
+
+    @property
+    def title(self) -> str:
+        return self.strategy.game.spec
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "game": self.title, "value": self.value, "best_response": list(self.evaluation.best_response),
+            "exploitability": self.exploitability,
+        }  # fmt: skip
+
+    def rows(self) -> dict[str, Any]:
+        best = self.evaluation.best_response
+        return {
+            "value to the first player": number(self.value),
+            "certified to lie in": f"[{number(-best[1])}, {number(best[0])}]",
+            "exploitability of the profile (sum)": number(self.exploitability),
+        }
+
+    def figure(self) -> Figure:
+        """The equilibrium as a Matplotlib figure."""
+        return self.strategy.figure()
 
 
 def solve_exactly(game: SequenceForm | Game | str) -> Equilibrium:
     """The value of a game and an equilibrium, by one linear program. Takes the game or, to save building it again, its form."""
-    form = game if isinstance(game, SequenceForm) else SequenceForm(game)
+    form = as_form(game)
     if not isinstance(form.payoffs, StoredPayoffs):
         raise UnseenError(
             f"{form.game.spec}: the linear program needs all payoffs stored; build SequenceForm without streamed or reduced."

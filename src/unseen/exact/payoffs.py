@@ -23,7 +23,7 @@ from unseen.enumeration.walk import STREAM, Sink, new_sink
 from unseen.enumeration.walker import Enumeration, Part, Shared, Walker
 from unseen.enumeration.whole import LARGE, PARTS_PER_WORKER, bottom_histories, first_moves, parts_of, threads
 from unseen.exact.treeplex import Floats
-from unseen.run.progress import Progress
+from unseen.run.progress import Progress, watched
 from unseen.run.workers import core_count
 
 LARGE_MATRIX = 2_000_000
@@ -166,7 +166,11 @@ class StreamedPayoffs:
     """
 
     def __init__(
-        self, found: Enumeration, progress: Progress | None = None, workers: int | None = None, reduced: Reduction | None = None
+        self,
+        found: Enumeration,
+        progress: Progress | bool | None = None,
+        workers: int | None = None,
+        reduced: Reduction | None = None,
     ) -> None:
         self.game, self.progress = found.game, progress
         self.reduction = reduced
@@ -186,17 +190,19 @@ class StreamedPayoffs:
         return self.both(blank, plan)[0] if player == 0 else self.both(plan, blank)[1]
 
     def both(self, plan0: Floats, plan1: Floats) -> tuple[Floats, Floats]:
-        shared = Shared(self.game, self.progress)
         plan0, plan1 = plan0 * self.shares[0], plan1 * self.shares[1]
         parts = self.parts(plan0, plan1)
         sinks = [new_values(plan0, plan1) for _ in range(min(self.workers, len(parts)))]
 
-        def walk_parts(worker: int) -> None:
-            for part in parts[worker :: len(sinks)]:
-                Walker(self.game, self.recall, self.sets, sinks[worker], part.prefix, shared, self.reduction).run(part)
+        with watched(self.progress, f"walking {self.game.name}", "histories") as tick:
+            shared = Shared(self.game, tick)
 
-        with threads(len(sinks), shared) as pool:
-            list(pool.map(walk_parts, range(len(sinks))))
+            def walk_parts(worker: int) -> None:
+                for part in parts[worker :: len(sinks)]:
+                    Walker(self.game, self.recall, self.sets, sinks[worker], part.prefix, shared, self.reduction).run(part)
+
+            with threads(len(sinks), shared) as pool:
+                list(pool.map(walk_parts, range(len(sinks))))
         value0, value1 = np.sum([sink.value0 for sink in sinks], axis=0), np.sum([sink.value1 for sink in sinks], axis=0)
         return value0 * self.shares[0], value1 * self.shares[1]
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unseen.enumeration.symmetry import images_of, reduction
+from unseen.enumeration.walker import Enumeration
 from unseen.enumeration.whole import enumerate_game
 from unseen.errors import UnseenError
 from unseen.exact.payoffs import BundledPayoffs, Payoffs, StoredPayoffs, StreamedPayoffs
@@ -16,16 +18,18 @@ from unseen.exact.treeplex import Floats, treeplex
 from unseen.game import Game
 from unseen.loading import load
 from unseen.run.progress import Progress
+from unseen.show.results import Result, number
 from unseen.tabular.strategy import Strategy
 
 SYMMETRIC = 1e-9
 """How far apart the probabilities of two images may be."""
 
 
-@dataclass(frozen=True)
-class Exploitability:
+@dataclass(frozen=True, repr=False)
+class Evaluation(Result):
     """What each player's best response gets against the other's strategy, and their sum (elsewhere called NashConv)."""
 
+    game: Game
     best_response: tuple[float, float]
     value: float
     """The expected payoff of player 0 when both follow the profile."""
@@ -36,6 +40,31 @@ class Exploitability:
     def exploitability(self) -> float:
         """The sum of both best-response values; 0 only at an equilibrium. OpenSpiel's `exploitability` is half of it."""
         return self.best_response[0] + self.best_response[1]
+
+    @property
+    def title(self) -> str:
+        return self.game.spec
+
+    @property
+    def summary(self) -> str:
+        return f"exploitability (sum) {number(self.exploitability)}, value {number(self.value)}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "game": self.game.spec, "best_response": list(self.best_response), "exploitability": self.exploitability,
+            "value": self.value, "missing_infosets": self.missing,
+        }  # fmt: skip
+
+    def rows(self) -> dict[str, Any]:
+        rows = {
+            "best response of the first player": number(self.best_response[0]),
+            "best response of the second player": number(self.best_response[1]),
+            "exploitability (sum of both)": number(self.exploitability),
+            "value of the profile to the first player": number(self.value),
+        }
+        if self.missing:
+            rows["information sets not in the strategy (taken as even)"] = f"{self.missing:,}"
+        return rows
 
 
 class SequenceForm:
@@ -50,15 +79,15 @@ class SequenceForm:
     """
 
     def __init__(
-        self, game: Game | str, streamed: bool = False, progress: Progress | None = None, memory: int | None = None,
-        reduced: bool = False,
+        self, game: Game | str, streamed: bool = False, progress: Progress | bool | None = None, memory: int | None = None,
+        reduced: bool = False, found: Enumeration | None = None,
     ) -> None:  # fmt: skip
         self.game = load(game)
         self.kind = "reduced" if reduced else "settled" if streamed else "whole"
         """Which information sets it has: all, those before endings are settled, or one for all images of these."""
         knows_endings = type(self.game).settled is not Game.settled
         less = reduction(self.game, settle=True, symmetric=reduced) if reduced or (streamed and knows_endings) else None
-        found = enumerate_game(self.game, store=not streamed, progress=progress, memory=memory, reduced=less)
+        found = found or enumerate_game(self.game, store=not streamed, progress=progress, memory=memory, reduced=less)
         self.histories, self.terminals, self.longest = found.histories, found.terminals, found.longest
         self.players = (treeplex(found, 0), treeplex(found, 1))
         self.images = images_of(less, found.recall, found.sets) if less is not None and len(less.image) > 1 else None
@@ -169,13 +198,37 @@ class SequenceForm:
         value, behaviours[player] = self.players[player].best_response(self.payoffs.against(player, plan))
         return value, self.strategy(*behaviours)
 
-    def evaluate(self, strategy: Strategy) -> Exploitability:
+    def evaluate(self, strategy: Strategy) -> Evaluation:
         """Both best-response values against `strategy`, their sum, and the value of following it."""
         behaviour0, behaviour1, missing = self.behaviours(strategy)
         return self.evaluate_plans(self.players[0].plan(behaviour0), self.players[1].plan(behaviour1), missing)
 
-    def evaluate_plans(self, plan0: Floats, plan1: Floats, missing: int = 0) -> Exploitability:
+    def evaluate_plans(self, plan0: Floats, plan1: Floats, missing: int = 0) -> Evaluation:
         """The same for a plan of each player, shapes (q0,) and (q1,)."""
         values = self.payoffs.both(plan0, plan1)
         best0, best1 = (tree.best_response(v)[0] for tree, v in zip(self.players, values, strict=True))
-        return Exploitability((best0, best1), float(plan0 @ values[0]), missing)
+        return Evaluation(self.game, (best0, best1), float(plan0 @ values[0]), missing)
+
+
+def exploitability(game: SequenceForm | Game | str, strategy: Strategy, *, streamed: bool = False, reduced: bool = False) -> float:
+    """The exact exploitability of a strategy: the sum of both players' best-response values against it.
+
+    `game` is the game or, to save building it again, its sequence form. `streamed` walks the game instead of storing its payoffs,
+    `reduced` leaves out mirror images and settled endings (see `SequenceForm`). For more than the sum: `SequenceForm.evaluate`.
+    """
+    return as_form(game, streamed, reduced).evaluate(strategy).exploitability
+
+
+def best_response(
+    game: SequenceForm | Game | str, player: int, strategy: Strategy, *, streamed: bool = False, reduced: bool = False
+) -> Strategy:
+    """The profile in which `player` (0 or 1) plays a best response to the other's part of `strategy`, which stays as it is.
+
+    `game`, `streamed` and `reduced` are as for `exploitability`.
+    """
+    return as_form(game, streamed, reduced).best_response(player, strategy)[1]
+
+
+def as_form(game: SequenceForm | Game | str, streamed: bool = False, reduced: bool = False) -> SequenceForm:
+    """The sequence form of a game, made if it is not one already."""
+    return game if isinstance(game, SequenceForm) else SequenceForm(game, streamed=streamed, reduced=reduced)

@@ -131,7 +131,7 @@ class Experiment:
     def measure(self, game: str, spec: str, matches: int = 0) -> Cell:
         """The exploitability of an agent, aggregated over matches or, without, stitched; what was kept of a stopped one is used."""
         method = "aggregate" if matches else "stitching"
-        found = measure(game, spec, method, matches=matches or 1, seed=self.seed, workers=self.workers, save=self.part, resume=True)
+        found = measure(game, spec, method, games=matches or 1, seed=self.seed, workers=self.workers, save=self.part, resume=True)
         if not found.is_complete:
             raise KeyboardInterrupt
         return {
@@ -140,7 +140,7 @@ class Experiment:
         }  # fmt: skip
 
     def match(self, game: str, first: str, second: str, games: int) -> Cell:
-        found = match(game, first, second, games, self.seed, self.workers)
+        found = match(game, first, second, games, seed=self.seed, workers=self.workers)
         if found.stopped:
             raise KeyboardInterrupt
         return {"games": len(found.games), "wins": found.wins, "draws": found.draws, "losses": found.losses, "rate": found.rate}

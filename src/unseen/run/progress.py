@@ -3,15 +3,32 @@
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any
 
 SHOW_AFTER_SECONDS = 1.5
 Progress = Callable[[int], None]
 """Called with how much has been done so far."""
+
+
+@contextmanager
+def watched(progress: Progress | bool | None, label: str, unit: str) -> Iterator[Callable[..., None]]:
+    """What to call with how much has been done, and perhaps a note: a bar if a person is watching, or if `progress` is True.
+
+    A function is called with the count alone; False is silence.
+    """
+    if callable(progress):
+        yield lambda done, note="": progress(done)
+    elif progress or (progress is None and sys.stderr.isatty()):
+        with ProgressBar(label, unit) as bar:
+            yield bar
+    else:
+        yield lambda done, note="": None
 
 
 class ProgressBar:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
+from types import ModuleType
 from typing import Any
 
 from unseen.errors import UnseenError
@@ -26,20 +30,26 @@ def core_count(workers: int | None = None) -> int:
     return workers or cores or 1
 
 
-def run_all(job: Any, args: tuple[Any, ...], tasks: Iterable[Any], workers: int) -> Iterator[Any]:
-    """The results of `job(task)` for each task, in the order of the tasks.
+def run_all(make: Callable[..., Any], args: tuple[Any, ...], tasks: Iterable[Any], workers: int | None = None) -> Iterator[Any]:
+    """The results of `make(*args)(task)` for each task, in the order of the tasks.
 
-    With several workers each makes a job of its own, of the same class, from the arguments `args`, which are pickled.
+    With several workers (otherwise as many as there are cores), each makes a job of its own; `args` are pickled. With one, the job is
+    made here.
     """
-    if core_count(workers) == 1:
-        yield from map(job, tasks)
+    workers = core_count(workers) if workers is not None or can_travel(args) else 1
+    if workers == 1:
+        job = None
+        for task in tasks:
+            job = job or make(*args)
+            yield job(task)
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, context, _start, (type(job), args))
+    pool = ProcessPoolExecutor(workers, context, _start, (make, args))
     try:
         waiting: deque[Future[Any]] = deque()
         for task in tasks:
-            waiting.append(pool.submit(_do, task))
+            with _main_hidden(can_travel(args)):  # the first task starts the processes
+                waiting.append(pool.submit(_do, task))
             if len(waiting) > AHEAD * workers:
                 yield waiting.popleft().result()
         while waiting:
@@ -52,6 +62,26 @@ def run_all(job: Any, args: tuple[Any, ...], tasks: Iterable[Any], workers: int)
         for process in list((pool._processes or {}).values()):  # a search may take long, and nobody waits for it now
             process.terminate()
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def can_travel(args: tuple[Any, ...]) -> bool:
+    """Whether another process can be sent these without running the main program again: no class in them is defined there."""
+    try:
+        return b"__main__" not in pickle.dumps(args)
+    except Exception:  # whatever a user's object raises when it is pickled
+        return False
+
+
+@contextmanager
+def _main_hidden(is_hidden: bool) -> Iterator[None]:
+    """Processes that start meanwhile do not import the main program, which may be a script that would begin all over."""
+    main = sys.modules["__main__"]
+    if is_hidden:
+        sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = main
 
 
 def _start(make: Callable[..., Any], args: tuple[Any, ...]) -> None:

@@ -15,7 +15,7 @@ from unseen.errors import GameFault, UnseenError
 from unseen.game import PUBLIC, Game
 from unseen.loading import load
 from unseen.options import Declared, Value, parameter
-from unseen.position import Percept, history_key, try_out
+from unseen.position import Percept, history_key
 from unseen.search.aim import aim_at, no_aim
 from unseen.search.flights import ANSWERED, IDLE, WAITING, Memory, new_flights, new_totals, new_work
 from unseen.search.joint_rules import JointRule
@@ -52,7 +52,6 @@ class Searcher(Declared):
     def __init__(self, game: Game | str, rule: Rule, *, leaf: Leaf | None = None, seed: int = 0, **options: Value) -> None:
         super().__init__(**options)
         self.game = load(game)
-        try_out(self.game)
         self.rule = rule
         self.leaf = leaf or UniformPlayout()
         self.known = self.leaf.table(self.game)

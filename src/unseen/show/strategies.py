@@ -70,7 +70,7 @@ def _common(rows: list[list[str]]) -> int:
     return n
 
 
-def _shortest_examples(game: Game, progress: Progress | None) -> list[list[int]]:
+def _shortest_examples(game: Game, progress: Progress | bool | None) -> list[list[int]]:
     """A history in each of the first MAX_INFOSETS information sets, those after few moves first."""
     for longest in range(game.max_length + 1):
         found, histories = example_histories(game, progress, longest)
@@ -79,7 +79,7 @@ def _shortest_examples(game: Game, progress: Progress | None) -> list[list[int]]
     return sorted(histories, key=len)[:MAX_INFOSETS]
 
 
-def situations(strategy: Shown, progress: Progress | None = None) -> list[Situation]:
+def situations(strategy: Shown, progress: Progress | bool | None = None) -> list[Situation]:
     """The situations of a game: first those that the strategy comes to, and among them those after few moves."""
     found: dict[object, Situation] = {}
     for history in _shortest_examples(strategy.game, progress):

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from math import ceil, inf
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unseen.errors import UnseenError
-from unseen.exact.sequence_form import Exploitability, SequenceForm
+from unseen.exact.sequence_form import Evaluation, SequenceForm
 from unseen.game import Game
 from unseen.loading import load
 from unseen.run import checkpoint
-from unseen.run.progress import InterruptsHeld, Progress
+from unseen.run.files import check_file, write_atomically
+from unseen.run.logs import Run
+from unseen.run.progress import InterruptsHeld, watched
+from unseen.show.convergence import runs_figure
+from unseen.show.results import Result, number, per_player
 from unseen.solving.algorithms import make_solver, needs_form
 from unseen.solving.solvers import Solver
 from unseen.tabular.strategy import Strategy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 SECONDS_PER_RUN = 0.25
 GROWTH = 1.25
@@ -38,8 +46,8 @@ class Point:
     value: float | None
 
 
-@dataclass
-class Solved:
+@dataclass(repr=False)
+class Solved(Result):
     """The result of a job: the average strategy and how it converged."""
 
     strategy: Strategy
@@ -48,43 +56,111 @@ class Solved:
     stopped: bool = False
     """Whether Ctrl-C ended it."""
     trouble: str = ""
-    """Why the last checkpoint could not be written, if it could not. The one before it is still there."""
+    """Why the last checkpoint or line of the log could not be written, if it could not. What was written before is still there."""
+    seed: int = 0
 
     @property
     def last(self) -> Point:
         return self.points[-1]
 
+    @property
+    def exploitability(self) -> float | None:
+        """That of the strategy (sum), if it was evaluated."""
+        return self.last.exploitability
+
+    @property
+    def value(self) -> float | None:
+        """The value of the profile to the first player, if it was evaluated."""
+        return self.last.value
+
+    @property
+    def title(self) -> str:
+        return f"{self.algorithm} on {self.strategy.game.spec}" + " (stopped)" * self.stopped
+
+    @property
+    def summary(self) -> str:
+        measured = "" if self.exploitability is None else f", exploitability (sum) {self.exploitability:.3g}"
+        return f"{self.last.iterations:,} iterations{measured}"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"game": self.strategy.game.spec, "algorithm": self.algorithm, **asdict(self.last), "stopped": self.stopped}
+
+    def rows(self) -> dict[str, Any]:
+        last = self.last
+        rows: dict[str, Any] = {
+            "iterations": last.iterations,
+            "seconds of solving": f"{last.seconds:.2f}",
+            "nodes touched": last.nodes,
+        }
+        if last.best_response is not None and last.exploitability is not None and last.value is not None:
+            rows["best responses"] = per_player(last.best_response, ".6g")
+            rows["exploitability (sum of both)"] = number(last.exploitability)
+            rows["value of the profile to the first player"] = number(last.value)
+        return rows
+
+    def figure(self) -> Figure:
+        """How it converged: exploitability against nodes, iterations and seconds, as a Matplotlib figure."""
+        points = [asdict(point) for point in self.points if point.exploitability is not None]
+        return runs_figure([Run(self.strategy.game.spec, self.algorithm, self.seed, points)])
+
 
 Watcher = Callable[[Point], None]
-Ticker = Callable[[Solver, list[Point]], None]
 
 
 def solve(
     game: Game | str, algorithm: str = "dcfr", *, iterations: int | None = None, seconds: float | None = None,
     nodes: int | None = None, until: float | None = None, seed: int = 0, streamed: bool = False, reduced: bool = False,
-    evaluate: bool = True, watch: Watcher | None = None, tick: Ticker | None = None, save: Path | None = None,
-    save_every: float = 30.0, resume: bool = False, progress: Progress | None = None, form: SequenceForm | None = None,
+    evaluate: bool = True, log: Path | str | None = None, save: Path | None = None, save_every: float = 30.0, resume: bool = False,
+    watch: Watcher | None = None, progress: bool | None = None, memory: int | None = None, form: SequenceForm | None = None,
 ) -> Solved:  # fmt: skip
-    """Improve a strategy for `game` until one of the limits is reached: iterations, seconds, nodes, or exploitability `until`.
+    """Improve a strategy for a game until one of the limits is reached. Ctrl-C ends the job and returns what there is.
 
-    `watch` is called with each evaluation, also with those from before a job was resumed. With `save`, the state of the solver is
-    kept in that file every `save_every` seconds and at the end, and `resume` takes it up from there. Ctrl-C ends the job after the
-    iteration and returns what there is; a second one does not wait. With `evaluate=False`, algorithms that sample the game need
-    not enumerate it.
+    - `game`: a game, or what names one: `"leduc_poker"`, `"path/to/file.py:ClassName"`.
+    - `algorithm`: its name, perhaps with options: `"cfr+"`, `"outcome_sampling(epsilon=0.6)"`. `unseen algorithms` lists them.
+    - `iterations`, `seconds`, `nodes` (histories visited), `until` (an exploitability): the limits, of which there must be one.
+    - `seed`: of all random choices.
+    - `streamed`: walk the game instead of storing its payoffs; `reduced`: leave out mirror images and settled endings.
+    - `evaluate`: compute the exact exploitability on the way. If False, algorithms that sample the game need not enumerate it.
+    - `log`: a file that gets a line of JSON for each evaluation; `unseen plot` draws it.
+    - `save`: a file in which the state of the solver is kept every `save_every` seconds and at the end; `resume` goes on from there.
+    - `watch`: a function that is called with each evaluation (a `Point`), also with those from before a job was resumed.
+    - `progress`: None shows a bar if a person is watching, True always, False never.
+    - `memory`: the most bytes that walking the game may take.
+    - `form`: the game's sequence form, if there is one already.
     """
     game = load(game)
     limits = {"iterations": iterations, "seconds": seconds, "nodes": nodes, "until": until}
     check(algorithm, limits, evaluate, reduced)
+    if log is not None:
+        check_file(Path(log))
     if form is None and (evaluate or needs_form(algorithm)):
-        form = SequenceForm(game, streamed=streamed, reduced=reduced, progress=progress)
+        form = SequenceForm(game, streamed=streamed, reduced=reduced, progress=progress, memory=memory)
     solver = make_solver(algorithm, game, form, seed)
     solver.prepare()
-    job = _Job(solver, form if evaluate else None, algorithm, seed, limits, watch, tick, save, save_every)
-    if resume and save is not None:
-        job.take_up()
-    if save is not None:
-        job.write()  # now rather than after hours: is there a place for it?
-    return job.run()
+    with watched(progress, f"{algorithm} on {game.name}", "iterations") as tick:
+        lines = _Log(Path(log), game, form, algorithm, seed) if log is not None else None
+        job = _Job(solver, form if evaluate else None, algorithm, seed, limits, watch, tick, lines, save, save_every)
+        if resume and save is not None:
+            job.take_up()
+        if save is not None:
+            job.write()  # now rather than after hours: is there a place for it?
+        return job.run()
+
+
+class _Log:
+    """A log of evaluations, written whole each time, so that a reader never sees half of it."""
+
+    def __init__(self, path: Path, game: Game, form: SequenceForm | None, algorithm: str, seed: int) -> None:
+        self.path, self.lines, self.trouble = path, list[str](), ""
+        self.about = {"game": game.spec, "form": form.kind if form else None, "algorithm": algorithm, "seed": seed}
+
+    def add(self, point: Point) -> None:
+        self.lines.append(json.dumps(self.about | asdict(point)))
+        try:
+            write_atomically(self.path, ["\n".join([*self.lines, ""]).encode()])
+            self.trouble = ""
+        except UnseenError as error:  # the work goes on, and the next line may find room again
+            self.trouble = str(error)
 
 
 def check(algorithm: str, limits: Mapping[str, float | None], evaluate: bool = True, reduced: bool = False) -> None:
@@ -106,12 +182,12 @@ class _Job:
 
     def __init__(
         self, solver: Solver, form: SequenceForm | None, algorithm: str, seed: int, limits: dict[str, Any],
-        watch: Watcher | None, tick: Ticker | None, save: Path | None, save_every: float,
+        watch: Watcher | None, tick: Callable[..., None], log: _Log | None, save: Path | None, save_every: float,
     ) -> None:  # fmt: skip
         self.solver, self.form, self.algorithm, self.seed = solver, form, algorithm, seed
         self.max_iterations, self.max_seconds = limits["iterations"] or 10**18, limits["seconds"] or inf
         self.max_nodes, self.until = limits["nodes"] or inf, limits["until"] or -inf
-        self.watch, self.tick, self.save, self.save_every = watch, tick, save, save_every
+        self.watch, self.tick, self.log, self.save, self.save_every = watch, tick, log, save, save_every
         self.seconds = 0.0
         self.evaluating = 0.0
         self.saved = time.monotonic()
@@ -126,7 +202,8 @@ class _Job:
             if last is None or last.iterations != self.solver.iterations or (last.exploitability is None and self.form is not None):
                 self.evaluate()
             self.try_to_write()
-        return Solved(self.solver.strategy(), self.algorithm, self.points, bool(interrupts.count), self.trouble)
+        trouble = " ".join(filter(None, (self.trouble, self.log.trouble if self.log else "")))
+        return Solved(self.solver.strategy(), self.algorithm, self.points, bool(interrupts.count), trouble, self.seed)
 
     def is_done(self) -> bool:
         last = self.points[-1].exploitability if self.points else None
@@ -151,18 +228,23 @@ class _Job:
             self.evaluate()
         if time.monotonic() - self.saved > self.save_every:
             self.try_to_write()
-        if self.tick is not None:
-            self.tick(self.solver, self.points)
+        last = self.points[-1].exploitability if self.points else None
+        self.tick(self.solver.iterations, f"exploitability (sum) {last:.3g}" if last is not None else "")
 
     def evaluate(self) -> None:
         began = time.monotonic()
         where = (self.solver.iterations, self.seconds, self.solver.nodes)
         point = Point(*where, None, None, None)
         if self.form is not None:
-            found: Exploitability = self.solver.evaluate(self.form)
+            found: Evaluation = self.solver.evaluate(self.form)
             point = Point(*where, found.best_response, found.exploitability, found.value)
         self.evaluating += time.monotonic() - began
+        self.note(point)
+
+    def note(self, point: Point) -> None:
         self.points.append(point)
+        if self.log is not None:
+            self.log.add(point)
         if self.watch is not None:
             self.watch(point)
 
@@ -202,6 +284,4 @@ class _Job:
         self.seconds = header["seconds"]
         for row in header["points"]:
             best = row["best_response"]
-            self.points.append(Point(**(row | {"best_response": tuple(best) if best is not None else None})))
-            if self.watch is not None:
-                self.watch(self.points[-1])
+            self.note(Point(**(row | {"best_response": tuple(best) if best is not None else None})))

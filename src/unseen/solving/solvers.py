@@ -16,10 +16,9 @@ from numpy.typing import NDArray
 from unseen.engine import random_state, scratch
 from unseen.errors import GameFault
 from unseen.exact.payoffs import StoredPayoffs
-from unseen.exact.sequence_form import Exploitability, SequenceForm
+from unseen.exact.sequence_form import Evaluation, SequenceForm
 from unseen.game import Game
 from unseen.options import Declared, Value, parameter
-from unseen.position import try_out
 from unseen.solving import cfr, outcome, traversal
 from unseen.solving.minimisers import Minimiser
 from unseen.tabular.averaging import catch_up_all
@@ -65,7 +64,7 @@ class Solver(ABC):
     def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Go on from what `arrays` returned."""
 
-    def evaluate(self, form: SequenceForm) -> Exploitability:
+    def evaluate(self, form: SequenceForm) -> Evaluation:
         """The exact exploitability of the average strategy."""
         return form.evaluate(self.strategy())
 
@@ -102,7 +101,7 @@ class SequenceSolver(Solver):
     def strategy(self) -> Strategy:
         return self.form.strategy(*(tree.behaviour(plan) for tree, plan in zip(self.form.players, self.plans(), strict=True)))
 
-    def evaluate(self, form: SequenceForm) -> Exploitability:
+    def evaluate(self, form: SequenceForm) -> Evaluation:
         return form.evaluate_plans(*self.plans())
 
     def arrays(self) -> Arrays:
@@ -122,7 +121,6 @@ class SamplingSolver(Declared, Solver):
     def __init__(self, game: Game, seed: int = 0, **options: Value) -> None:
         Solver.__init__(self, game)
         Declared.__init__(self, **options)
-        try_out(game)
         self.table = self.keeps.new_table()
         self.rng = random_state(seed)
         self.scratch = scratch(game)
@@ -137,7 +135,7 @@ class SamplingSolver(Declared, Solver):
     def strategy(self) -> Strategy:
         return shares_strategy(self.game, self.averaged(), AVERAGES)
 
-    def evaluate(self, form: SequenceForm) -> Exploitability:
+    def evaluate(self, form: SequenceForm) -> Evaluation:
         if form.images is not None:
             return super().evaluate(form)
         plans, table = [], self.averaged()

@@ -55,7 +55,7 @@ class Strategy:
         return cls(game)
 
     @classmethod
-    def random(cls, game: Game | str, seed: int = 0, progress: Progress | None = None) -> Strategy:
+    def random(cls, game: Game | str, seed: int = 0, progress: Progress | bool | None = None) -> Strategy:
         """A strategy drawn from the flat Dirichlet distribution at each information set. Enumerates the game."""
         found = enumerate_game(load(game), progress=progress)
         weights = np.random.default_rng(seed).standard_exponential(len(found.sets.actions))
@@ -63,7 +63,7 @@ class Strategy:
 
     @classmethod
     def from_function(
-        cls, game: Game | str, choose: Callable[[Position], Mapping[int, float]], progress: Progress | None = None
+        cls, game: Game | str, choose: Callable[[Position], Mapping[int, float]], progress: Progress | bool | None = None
     ) -> Strategy:
         """The strategy that a Python function describes.
 

@@ -1,13 +1,17 @@
-"""The conformance kit: is this class a proper game? `check_game(game)` says what is wrong and where it shows first.
+"""Checking a game against the protocol, history by history.
 
 Every history up to a budget is visited in order of length, then random games are played to reach deeper. At each history all rules
 are called as plain Python, twice, and once compiled, and what they say is compared with itself, with the protocol and with what
-was said at other histories that the player to move cannot tell from this one.
+was said at other histories that the player to move cannot tell from this one. What stands that is then surveyed in compiled code, with
+the cheap laws only, for as long as one likes (`survey`).
 """
 
 from __future__ import annotations
 
 import random
+import signal
+import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,9 +29,11 @@ from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, PlainState, c
 from unseen.loading import load
 from unseen.position import Position, history_text, is_token, is_whole, percept_of, rule_exception
 from unseen.run.progress import Progress
+from unseen.testing.survey import STUCK_SECONDS, Endless, Surveyed, Surveyor, blame
 
 DEFAULT_HISTORIES = 10_000
 DEFAULT_PLAYOUTS = 200
+DEFAULT_SECONDS = 10.0
 UNWRITTEN = -77
 LEFT_OVER = 85
 MIRRORED = 200
@@ -64,6 +70,10 @@ class Report:
     playouts: int = 0
     longest: int = 0
     faults: list[Fault] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    """What is no fault but may be a mistake."""
+    surveyed: Surveyed | None = None
+    """What the survey in compiled code saw; None if there was none."""
 
     @property
     def ok(self) -> bool:
@@ -81,10 +91,23 @@ def check_game(game: Game | str, **options: Any) -> Report:
 
 def find_faults(
     game: Game | str, histories: int = DEFAULT_HISTORIES, playouts: int = DEFAULT_PLAYOUTS, seed: int = 0,
-    progress: Progress | None = None,
+    seconds: float = DEFAULT_SECONDS, progress: Progress | None = None,
 ) -> Report:  # fmt: skip
-    """Check up to `histories` histories in order of length and `playouts` random games."""
+    """Everything about up to `histories` histories in order of length and `playouts` random games; then, in compiled code, the cheap
+    laws at as many as `seconds` allow. `progress` is called with the number of histories."""
     inspector = _Inspector(load(game))
+    with _Watchdog(inspector):
+        _inspect(inspector, histories, playouts, seed, progress)
+    report = inspector.report
+    report.notes = list(inspector.notes.values())
+    if not inspector.faults and inspector.compiled and seconds > 0.0:
+        inspector.survey(seconds, seed, progress)
+    report.faults = sorted(inspector.faults.values(), key=lambda fault: (len(fault.history), fault.history))
+    return report
+
+
+def _inspect(inspector: _Inspector, histories: int, playouts: int, seed: int, progress: Progress | None) -> None:
+    """The part in plain Python, with compiled rules beside it."""
     report = inspector.report
     inspector.check_declarations()
     frontier = deque([(inspector.root(), -1)])
@@ -107,8 +130,6 @@ def find_faults(
         report.playouts += 1
         if progress is not None:
             progress(report.histories)
-    report.faults = sorted(inspector.faults.values(), key=lambda fault: (len(fault.history), fault.history))
-    return report
 
 
 @dataclass
@@ -129,6 +150,32 @@ class _Broken(Exception):
     """A rule raised an exception; it has been noted, and this history goes no further."""
 
 
+class _Endless(Exception):
+    """A rule in plain Python has been running for too long."""
+
+
+class _Watchdog:
+    """Interrupts a rule in plain Python that does not return. Only the main thread of a process can have one."""
+
+    def __init__(self, inspector: _Inspector) -> None:
+        self.inspector, self.is_possible = inspector, hasattr(signal, "setitimer")
+
+    def __enter__(self) -> None:
+        self.is_possible = self.is_possible and threading.current_thread() is threading.main_thread()
+        if self.is_possible:
+            self.before = signal.signal(signal.SIGALRM, self._look)
+            signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)
+
+    def _look(self, number: int, frame: Any) -> None:
+        if self.inspector.calling is not None and time.monotonic() - self.inspector.calling[2] > STUCK_SECONDS:
+            raise _Endless
+
+    def __exit__(self, *args: object) -> None:
+        if self.is_possible:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, self.before)
+
+
 class _Inspector:
     """Calls the rules at one history after another and notes what is wrong."""
 
@@ -142,6 +189,10 @@ class _Inspector:
         self.mirrored = 0
         self.compiled = not JIT_DISABLED
         self.compact = game.new_states(1)
+        self.notes: dict[int, str] = {}
+        self.calling: tuple[str, tuple[int, ...], float] | None = None
+        """The rule that is being called, at which history and since when."""
+        game.is_tried = True  # this is where faulty games are looked at closely
 
     # Noting -------------------------------------------------------------------------------------------------------------------
 
@@ -153,11 +204,17 @@ class _Inspector:
 
     def call(self, history: tuple[int, ...], rule: str, *args: Any) -> Any:
         """Call a rule in plain Python; an exception is a fault."""
+        self.calling = (rule, history, time.monotonic())
         try:
             return getattr(self.game, rule)(*args)
+        except _Endless as error:
+            self.fault(f"{rule} endless", f"{rule}() has not returned after {STUCK_SECONDS:g} seconds", history)
+            raise _Broken from error
         except Exception as error:
             self.fault(f"{rule} raises", rule_exception(self.game, rule, error).replace(rule, f"{rule}()", 1), history)
             raise _Broken from error
+        finally:
+            self.calling = None
 
     def number(self, history: tuple[int, ...], rule: str, *args: Any, whole: bool = False) -> Any:
         """Call a rule that must return a number."""
@@ -183,6 +240,19 @@ class _Inspector:
 
     # The start ----------------------------------------------------------------------------------------------------------------
 
+    def survey(self, seconds: float, seed: int, progress: Progress | None) -> None:
+        """The cheap laws in compiled code."""
+        surveyor = Surveyor(self.game, seconds, seed, progress)
+        try:
+            found = surveyor.run()
+        except Endless as error:
+            self.fault("compiled endless", f"a compiled rule has not returned after {STUCK_SECONDS:g} seconds", error.history)
+            return
+        self.report.surveyed = found
+        if found.check:
+            details = blame(self.game, found.history)
+            self.fault(found.check, found.message, found.history, f"  In plain Python: {details}" if details else "")
+
     def check_declarations(self) -> None:
         game = self.game
         for name, least in DECLARED.items():
@@ -192,6 +262,8 @@ class _Inspector:
         for rule in ("start", "player", "actions", "apply", "utility"):
             if getattr(type(game), rule) is getattr(Game, rule):
                 self.fault(f"{rule} missing", f"the class does not define {rule}()", ())
+        if self.faults:
+            return
         try:
             self.symmetries = reduction(game, symmetric=True).image.tolist()[1:]
         except Exception as error:
@@ -299,6 +371,10 @@ class _Inspector:
 
     def check_actions(self, node: _Node, player: int) -> list[int]:
         bound, name = (self.game.num_outcomes, "num_outcomes") if player == CHANCE else (self.game.num_actions, "num_actions")
+        if player == CHANCE and not self.game.num_outcomes:
+            message = "player() says that chance moves, but the class does not say how many outcomes chance can have: num_outcomes"
+            self.fault("num_outcomes missing", message, node.history)
+            raise _Broken
         out = np.full(self.game.width, UNWRITTEN, np.int64)
         n = self.twice(node, "actions", out, whole=True)
         actions = [int(a) for a in out[: max(n, 0)]]
@@ -343,7 +419,7 @@ class _Inspector:
                 where = history_text(self.game, earlier)
                 self.fault(
                     f"infoset {what}",
-                    f"player {player} has seen the same as at {where}, but the {what} is different: "
+                    f"player {player + 1} has seen the same as at {where}, but the {what} is different: "
                     f"{before[what]!r} there, {value!r} here",
                     node.history,
                 )
@@ -354,7 +430,7 @@ class _Inspector:
             picture = self.twice(node, "render", who, call=self.call)
             earlier, before = self.pictures.setdefault((who, node.seen[who]), (node.history, picture))
             if before != picture:
-                viewer = "the public" if who == PUBLIC else f"player {who}"
+                viewer = "the public" if who == PUBLIC else f"player {who + 1}"
                 self.fault(
                     "infoset rendering",
                     f"{viewer} has seen the same as at {history_text(self.game, earlier)}, but the rendering is different: "

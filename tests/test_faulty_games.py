@@ -1,0 +1,43 @@
+"""No way into compiled code skips the trial games; a faulty game gets an error, never a signal, never a hang."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import faulty_games
+import pytest
+
+import unseen
+
+
+def test_every_public_name_is_known():
+    """A new one must be taken through the faulty games, or be said to take none."""
+    entries = {name.split(",")[0] for name in faulty_games.ENTRIES}
+    assert entries | faulty_games.NO_ENTRIES == set(unseen.__all__)
+    assert not entries & faulty_games.NO_ENTRIES
+
+
+@pytest.fixture(scope="module")
+def rows():
+    done = subprocess.run([sys.executable, Path(faulty_games.__file__)], capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_faulty_games_are_refused_everywhere(rows):
+    seen = {(cls, name) for cls, name, _ in rows}
+    assert seen >= {(cls.__name__, name) for cls in faulty_games.FAULTY for name in faulty_games.ENTRIES}
+    for cls, name, outcome in rows:
+        assert outcome.startswith("refused: "), (cls, name, outcome)
+        if cls == "RarelyTooShort":
+            assert "broke the protocol" in outcome or "past max_length" in outcome, (name, outcome)
+        else:
+            assert "at history" in outcome, (cls, name, outcome)
+
+
+def test_a_sound_game_is_taken_everywhere():
+    for name, entry in faulty_games.ENTRIES.items():
+        assert faulty_games.outcome(entry, faulty_games.Sound()) == "done", name
