@@ -1,4 +1,5 @@
-"""Games with faults, and every way into compiled code: run as a program, it takes each game through each way and prints what came of it.
+"""Games with faults, and every way into compiled code: run as a program, it takes each game through each way and prints what came
+of it.
 
 It is a program of its own because what it looks for would take the test process down: a crash, or a hang.
 """

@@ -543,8 +543,8 @@ def test_joint_nodes_are_exact_on_average(spec):
             first += count
     owners = list(dict.fromkeys((player, key) for player, key, _ in cells))
     strategy = Strategy(
-        form.game, keys=[key for _, key in owners], player=[player for player, _ in owners],
-        count=[sum(cell[:2] == owner for cell in cells) for owner in owners], actions=[a for *_, a in cells], probability=probability,
+        form.game, keys=[key for _, key in owners], player=[player for player, _ in owners], count=[sum(cell[:2] == owner for cell
+        in cells) for owner in owners], actions=[a for *_, a in cells], probability=probability,
     )  # fmt: skip
     for player in (0, 1):
         updates = expected_updates(searcher, player)

@@ -34,21 +34,85 @@ def test_all_but_kernels_and_rules_is_annotated():
     assert not missing
 
 
-ORDER = """
-    errors version compiling options game games loading engine position random_play
-    run.workers run.progress run.files run.checkpoint run.logs
-    enumeration.infosets enumeration.symmetry enumeration.bundles enumeration.walk enumeration.walker enumeration.whole
-    belief.trellis belief.belief
-    show.results show.figures show.playthrough show.strategies show.convergence
-    tabular.strategy_file tabular.strategy tabular.regret_matching tabular.table tabular.averaging
-    exact.treeplex exact.info exact.payoffs exact.sequence_form exact.equilibrium
-    testing.survey testing.conformance testing agents
-    solving.minimisers solving.cfr solving.traversal solving.outcome solving.solvers solving.algorithms solving.job solving.online solving.agents
-    search.aim search.flights search.root search.rules search.joint_rules search.leaf search.tree search.loop search.searcher search.agents
-    arena.names arena.referee arena.human arena.matches arena.measures
-    bench reproduce.page reproduce.mccfr reproduce.oos
-    cli.common cli.games cli.exact cli.solving cli.searching cli __main__
-""".split()
+ORDER = [
+    "errors",
+    "version",
+    "compiling",
+    "options",
+    "game",
+    "games",
+    "loading",
+    "engine",
+    "position",
+    "random_play",
+    "run.workers",
+    "run.progress",
+    "run.files",
+    "run.checkpoint",
+    "run.logs",
+    "enumeration.infosets",
+    "enumeration.symmetry",
+    "enumeration.bundles",
+    "enumeration.walk",
+    "enumeration.walker",
+    "enumeration.whole",
+    "belief.trellis",
+    "belief.belief",
+    "show.results",
+    "show.figures",
+    "show.playthrough",
+    "show.strategies",
+    "show.convergence",
+    "tabular.strategy_file",
+    "tabular.strategy",
+    "tabular.regret_matching",
+    "tabular.table",
+    "tabular.averaging",
+    "exact.treeplex",
+    "exact.info",
+    "exact.payoffs",
+    "exact.sequence_form",
+    "exact.equilibrium",
+    "testing.survey",
+    "testing.conformance",
+    "testing",
+    "agents",
+    "solving.minimisers",
+    "solving.cfr",
+    "solving.traversal",
+    "solving.outcome",
+    "solving.solvers",
+    "solving.algorithms",
+    "solving.job",
+    "solving.online",
+    "solving.agents",
+    "search.aim",
+    "search.flights",
+    "search.root",
+    "search.rules",
+    "search.joint_rules",
+    "search.leaf",
+    "search.tree",
+    "search.loop",
+    "search.searcher",
+    "search.agents",
+    "arena.names",
+    "arena.referee",
+    "arena.human",
+    "arena.matches",
+    "arena.measures",
+    "bench",
+    "reproduce.page",
+    "reproduce.mccfr",
+    "reproduce.oos",
+    "cli.common",
+    "cli.games",
+    "cli.exact",
+    "cli.solving",
+    "cli.searching",
+    "cli",
+    "__main__",
+]
 """Every module, or every package of which all parts are on one step: each imports only from those before it."""
 APART = {("search", "solving"), ("solving", "search")}
 """Rooms that know nothing of each other."""

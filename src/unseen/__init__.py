@@ -68,8 +68,8 @@ __all__ = [
     "CHANCE", "PUBLIC", "TERMINAL", "Agent", "Belief", "BeliefTooLarge", "Budget", "Choice", "Enumeration", "Equilibrium",
     "Evaluation", "Game", "GameFault", "Info", "Match", "Measured", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError",
     "Searcher", "SequenceForm", "Solved", "Strategy", "StrategyFileError", "UnseenError", "__version__", "best_response",
-    "enumerate_game", "exploitability", "fingerprint", "game_names", "info", "kernel", "load", "make_agent", "match", "measure", "parameter",
-    "piece", "playouts", "replay", "rules", "solve", "solve_exactly", "testing",
+    "enumerate_game", "exploitability", "fingerprint", "game_names", "info", "kernel", "load", "make_agent", "match", "measure",
+    "parameter", "piece", "playouts", "replay", "rules", "solve", "solve_exactly", "testing",
 ]  # fmt: skip
 
 

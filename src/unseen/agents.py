@@ -1,7 +1,7 @@
 """Agents: players that are told what they may know, and nothing else.
 
-A game begins with `begin`: the game, a seat, a seed and perhaps a budget. Then come percepts, as it goes on; and at each of its turns
-an agent is asked for a distribution over the legal actions and an action drawn from it. It never holds a state of the game.
+A game begins with `begin`: the game, a seat, a seed and perhaps a budget. Then come percepts, as it goes on; and at each of its
+turns an agent is asked for a distribution over the legal actions and an action drawn from it. It never holds a state of the game.
 """
 
 from __future__ import annotations
@@ -70,6 +70,10 @@ class Agent(ABC):
         """Choose, and draw from that."""
         chances = self.choose(actions)
         return Choice(self.rng.choices(list(chances), list(chances.values()))[0], chances)
+
+    def thinks(self, budget: Budget | None) -> str:
+        """What it spends on a move, in words that follow its name."""
+        return ""
 
     def fork(self, seed: int) -> Agent:
         """An agent of its own that has seen the same and remembers the same, with other random numbers from here on."""

@@ -139,6 +139,8 @@ def walk_for_a_while(game: Game) -> tuple[int, float]:
 def as_table(title: str, measured: list[Measurement]) -> Table:
     """Measurements for people."""
     table = Table("what", "unit", "unseen", "OpenSpiel", "times faster", title=title)
+    if all(m.theirs is None for m in measured):
+        table.caption = "for the comparison: pip install open_spiel (it does not have every game)"
     for m in measured:
         ours, theirs = (f"{x:,.0f}" if x is not None and x >= 1000 else f"{x:.3g}" if x else "-" for x in (m.ours, m.theirs))
         table.add_row(

@@ -21,12 +21,14 @@ Three things here are easy to get wrong:
 
 from __future__ import annotations
 
+import ast
 import functools
 import hashlib
 import inspect
 import os
 import re
 import sys
+import textwrap
 import threading
 import types as python_types
 from collections.abc import Callable
@@ -168,6 +170,8 @@ HINTS = {
     "Untyped global name '(\\w+)'": "it uses {0!r}, which is not a number, an array or a function marked @unseen.piece",
 }
 """What the compiler says, and what it means here."""
+MAKING = (ast.List, ast.ListComp, ast.Dict, ast.DictComp, ast.Set, ast.SetComp, ast.JoinedStr)
+"""What makes a new object, in source code."""
 CACHE_FILES_PER_KERNEL = 64
 SLOW_COMPILE_SECONDS = 1.0
 LIBRARIES = ("numpy", "numba", "math")
@@ -540,10 +544,27 @@ def explain(obj: Compiled, error: Exception) -> RuleError | None:
         except Exception as found:
             text = _strip_colour(str(found)).strip()
             where, line = _fault_line(text, method)
-            return RuleError(f"{type(obj).__name__}.{where}, line {line}: {_in_plain_words(found, text)}.\n{text}")
+            if line == method.__code__.co_firstlineno:
+                line = _line_of(found, method)
+            return RuleError(f"{type(obj).__name__}.{where}, line {line}: {_in_plain_words(found, text)}.", text)
     if not isinstance(error, NumbaError):
         return None  # the rules compile: it was raised by running them
-    return RuleError(f"{type(obj).__name__}: Numba cannot compile a kernel for this class.\n{_strip_colour(str(error)).strip()}")
+    return RuleError(f"{type(obj).__name__}: Numba cannot compile a kernel for this class.", _strip_colour(str(error)).strip())
+
+
+def _line_of(error: Exception, method: Callable[..., Any]) -> int:
+    """The line of a method that is to blame, where the compiler names only the method: a misspelt field, or something made anew."""
+    first = method.__code__.co_firstlineno
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(method)))
+    except (OSError, SyntaxError):
+        return first
+    for node in ast.walk(tree):
+        is_field = isinstance(error, KeyError) and isinstance(node, ast.Attribute) and node.attr == error.args[0]
+        is_made = not isinstance(error, KeyError) and isinstance(node, MAKING)
+        if is_field or is_made:
+            return first - 1 + int(getattr(node, "lineno", 1))
+    return first
 
 
 def _in_plain_words(error: Exception, text: str) -> str:

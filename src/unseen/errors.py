@@ -8,7 +8,11 @@ class UnseenError(ValueError):
 
 
 class RuleError(UnseenError):
-    """A rule of a game does not compile or raised an exception."""
+    """A rule of a game does not compile or raised an exception. `details` is what the compiler said."""
+
+    def __init__(self, sentence: str, details: str = "") -> None:
+        super().__init__(sentence)
+        self.details = details
 
 
 class GameFault(UnseenError):

@@ -31,6 +31,7 @@ two ways to the same future give equal records.
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -151,7 +152,14 @@ class Game(Declared, Compiled):
             if not hasattr(self, required):
                 raise UnseenError(f"{type(self).__name__}: the class does not define {required}.")
         self.checks_indices = not type(self).__module__.startswith("unseen.games.")  # those of the library are known to be sound
-        self.validate()
+        try:
+            self.validate()
+        except UnseenError:
+            raise
+        except Exception as error:
+            *_, (frame, line) = traceback.walk_tb(error.__traceback__)
+            where = f"{frame.f_code.co_filename}, line {line}"
+            raise UnseenError(f"{self.name}: validate() raised {type(error).__name__} in {where}: {error}.") from error
 
     def enter(self) -> None:
         """Play trial games before compiled code takes the game for the first time."""

@@ -81,13 +81,16 @@ def _literal(text: str) -> bool | int | str:
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name that somebody who wrote `name` probably meant."""
-    near = difflib.get_close_matches(name.lower().replace("-", "_"), known, n=1, cutoff=0.4)
+    known, plain = list(known), name.lower().replace("-", "_").replace("_plus", "+").replace("plus", "+")
+    near = [plain] if plain in known else difflib.get_close_matches(plain, known, n=1, cutoff=0.4)
     return near[0] if near else None
 
 
 def _registered_class(name: str) -> type[Game]:
     if name in REGISTRY:
         return registered(name)
+    if name.endswith(".strategy"):
+        raise UnseenError(f"game {name!r}: that is a strategy; name its game first, then the file: GAME --strategy {name}.")
     near = nearest(name, REGISTRY)
     hint = f"did you mean {near!r}?" if near else "the games are: " + ", ".join(game_names()) + "."
     raise UnseenError(f"game {name!r} is unknown; {hint} A game of your own is named path/to/file.py:ClassName.")

@@ -5,8 +5,8 @@ Games, search rules, minimisers, solvers, searches and agents are `Declared`::
     class Exp3(Rule):
         gamma: float = parameter(0.1, above=0.0, maximum=1.0, help="the even part of every choice")
 
-Instances are made from keyword arguments, which are checked; compiled methods read them as `self.gamma`. A word is a number to compiled
-code: its place among the `choices`. A subclass gives another default by assigning it.
+Instances are made from keyword arguments, which are checked; compiled methods read them as `self.gamma`. A word is a number to
+compiled code: its place among the `choices`. A subclass gives another default by assigning it.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from unseen.agents import Agent
+from unseen.agents import Agent, Budget
 from unseen.arena.referee import Played
 from unseen.belief.belief import Belief
 from unseen.errors import BeliefTooLarge
@@ -14,6 +14,8 @@ from unseen.position import Position
 
 HELP = "a number or a word: that action; b: what may be hidden; ?: this; q: leave"
 MOST_WORLDS = 12
+SAMPLES = 40
+"""Histories that fit, looked at to tell what is known of the last moves."""
 
 
 class Left(BaseException):
@@ -24,6 +26,8 @@ class HumanAgent(Agent):
     """Asks a person. `ask` reads a line, `say` shows one."""
 
     name = "you"
+    moves = 0
+    """How many moves of the game this player has been told of."""
 
     def __init__(self, ask: Callable[[str], str] = input, say: Callable[[str], Any] = print) -> None:
         self.ask, self.say = ask, say
@@ -31,6 +35,8 @@ class HumanAgent(Agent):
     def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
         """One of the actions, for sure."""
         view = self.view()
+        for line in self.news():
+            self.say(line)
         names = view.action_names if view else {a: str(a) for a in actions}
         self.say("")
         self.say(
@@ -63,6 +69,28 @@ class HumanAgent(Agent):
             return Position(self.game, self.belief().sample_histories(1)[0])
         except BeliefTooLarge:
             return None
+
+    def news(self) -> list[str]:
+        """What the others did since this player's last turn, where that is the same in all that may have happened."""
+        try:
+            drawn = self.belief().sample_histories(SAMPLES, seed=1)
+        except BeliefTooLarge:
+            return []
+        before, self.moves = self.moves, min(map(len, drawn))
+        lines = []
+        for step in range(before, self.moves):
+            positions = [Position(self.game, history[:step]) for history in drawn]
+            mover, words = positions[0].player, {p.describe(h[step]) for p, h in zip(positions, drawn, strict=True)}
+            if mover == 1 - self.seat:
+                lines.append(f"player {mover + 1}: {words.pop() if len(words) == 1 else 'makes a move that you do not see'}")
+            elif mover < 0 and len(words) == 1:
+                lines.append(f"chance: {words.pop()}")
+        self.moves += 1  # and this player's own move
+        return lines
+
+    def begin(self, game: Game, seat: int, seed: int, budget: Budget | None = None) -> None:
+        super().begin(game, seat, seed, budget)
+        self.moves = 0
 
     def show_belief(self) -> None:
         """The worlds that fit what was seen, by how many histories lead to them."""

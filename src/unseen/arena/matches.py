@@ -88,7 +88,8 @@ class Match(Result):
     @property
     def summary(self) -> str:
         rate, low, high = self.rate
-        return f"{self.names[0]} against {self.names[1]}, {len(self.games):,} games, win rate {rate:.1%} (95%: {low:.1%} to {high:.1%})"
+        who = f"{self.names[0]} against {self.names[1]}, {len(self.games):,} games"
+        return f"{who}, win rate {rate:.1%} (95%: {low:.1%} to {high:.1%})"
 
     def as_dict(self) -> dict[str, Any]:
         rate, low, high = self.rate
@@ -169,8 +170,8 @@ def match(
     - `game`: a game, or what names one.
     - `first`, `second`: agents, or what names them, such as `"oos(targeting=public, simulations=1000)"` or a strategy file.
     - `seed`: of all random choices. Game number k depends on it and on k alone.
-    - `workers`: processes to use; otherwise one a core if agents are named, or one where they are objects or the game is defined in the
-      main program. The result does not depend on it.
+    - `workers`: processes to use; otherwise one a core if agents are named, or one where they are objects or the game is defined
+      in the main program. The result does not depend on it.
     - `budget`: what agents that do not say themselves may spend on a move.
     - `limit`: an agent that takes more seconds than this for a move loses the game.
     - `out`: a file to which a line of JSON is added for each game, as soon as it has been played.

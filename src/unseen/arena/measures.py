@@ -5,8 +5,8 @@ counterfactual regret minimization" (2014):
 
 - *Full stitching*: search at every information set, parents first. Each search goes on from the memory that the search at its
   player's previous set left, and only the distribution at the set itself is kept.
-- *Aggregation over matches* (here: games): along each of many games, search at every set the player comes to, and add up what the searches
-  gathered: at the first set all of it, at later ones what concerns the sets that can still be reached.
+- *Aggregation over matches* (here: games): along each of many games, search at every set the player comes to, and add up what the
+  searches gathered: at the first set all of it, at later ones what concerns the sets that can still be reached.
 
 Both need the game enumerated. Every search has a seed of its own, so the result does not depend on the number of workers.
 """
@@ -127,11 +127,12 @@ def measure(
 
     - `game`: a game, or what names one. It is enumerated.
     - `agent`: an agent, or what names one.
-    - `method`: `"stitching"` searches at every information set, for any agent; `"aggregate"` along random games, for one that searches.
+    - `method`: `"stitching"` searches at every information set, for any agent; `"aggregate"` along random games, for one that
+      searches.
     - `games`: of the aggregate method.
     - `seed`: of all random choices; every search has one of its own, so the result does not depend on the workers.
-    - `workers`: processes to use; otherwise one a core if the agent is named, or one where it is an object or the game is defined in
-      the main program.
+    - `workers`: processes to use; otherwise one a core if the agent is named, or one where it is an object or the game is defined
+      in the main program.
     - `budget`: what an agent that does not say itself may spend on a move.
     - `save`: a file in which what has been found is kept; `resume` goes on from there.
     - `watch`: a function that is called with parts done, parts in all, and simulations made.

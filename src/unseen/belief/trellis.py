@@ -1,8 +1,8 @@
 """The trellis: every history that fits what one viewer has seen, merged where state and percepts agree, in flat arrays.
 
-There is a layer for each length of history. A node is a state together with how many of the viewer's percepts have been matched on
-the way to it. Edges are the moves whose percept is silence or the next one seen. A backward pass drops every node from which the end
-cannot be reached, so the edges of a node are exactly the moves that stay on target.
+There is a layer for each length of history. A node is a state together with how many of the viewer's percepts have been matched
+on the way to it. Edges are the moves whose percept is silence or the next one seen. A backward pass drops every node from which
+the end cannot be reached, so the edges of a node are exactly the moves that stay on target.
 """
 
 from __future__ import annotations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import sys
 import threading
 from collections.abc import Callable
@@ -53,14 +54,19 @@ def command(function: F) -> F:
     def run(**options: Any) -> None:
         try:
             function(**options)
+            sys.stdout.flush()
         except UnseenError as error:
             if options.get("debug"):
+                print(getattr(error, "details", ""), file=sys.stderr)
                 raise
             print(f"unseen: {error}", file=sys.stderr)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             print("unseen: stopped.", file=sys.stderr)
             raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:  # the reader, such as head, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit from None
         except Exception as error:
             if options.get("debug") or isinstance(error, typer.Exit):
                 raise

@@ -72,7 +72,7 @@ def check(
         for note in report.notes:
             print(f"note: {note}")
         for fault in report.faults:
-            print(f"- {fault}" + f"\n{fault.details}" * bool(fault.details))
+            print(f"- {fault}" + f"\n{fault.details}" * bool(fault.details and (debug or fault.check != "compile")))
         print("No faults found." if report.ok else f"Faults found: {len(faults)}.")
     if not report.ok:
         raise typer.Exit(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +14,7 @@ from unseen.cli.common import AsJson, Debug, GameName, Seed, Workers, command, c
 from unseen.errors import UnseenError
 
 AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="random, 'oos(targeting=public, seconds=1)', a strategy file...")]
-Simulations = Annotated[int, typer.Option(min=0, help="Simulations for a move of agents that do not say.")]
+Simulations = Annotated[int, typer.Option(min=0, help="Simulations for a move of agents that do not say; 0: 100,000.")]
 Seconds = Annotated[float, typer.Option(min=0.0, help="Seconds for a move of agents that do not say, instead.")]
 
 
@@ -96,7 +97,9 @@ def play(
     game: GameName,
     against: Annotated[str, typer.Option(help="The agent to play against.")] = "oos(targeting=public)",
     seat: Annotated[str, typer.Option(help="first, second, or both: in turn.")] = "both",
-    simulations: Simulations = 0, seconds: Seconds = 0.0, seed: Seed = 0, debug: Debug = False,
+    simulations: Simulations = 0, seconds: Seconds = 0.0,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random choices; otherwise a new one each time.")] = None,
+    debug: Debug = False,
 ) -> None:  # fmt: skip
     """Play a game yourself, against an agent."""
     from unseen.arena.human import HumanAgent, Left, thoughts
@@ -110,13 +113,16 @@ def play(
     loaded = loading.load(game)
     other = make_agent(against, loaded)
     you = HumanAgent(say=lambda line: console.print(line, markup=False, highlight=False, soft_wrap=True))
+    seed = secrets.randbelow(10**6) if seed is None else seed
+    budget = _budget(simulations, seconds)
+    you.say(f"You play against {other.name}{other.thinks(budget)}. The cards are those of --seed {seed}.")
     total, played = 0.0, 0
     try:
         while True:
             mine = seats[seat][played % len(seats[seat])]
-            you.say(f"\nGame {played + 1}: you are player {mine + 1} of {loaded.spec}, against {against}. ? helps.")
+            you.say(f"\nGame {played + 1}: you are player {mine + 1} of {loaded.spec}. ? helps.")
             pair = (you, other) if mine == 0 else (other, you)
-            result = play_one(loaded, pair, (seed, played), _budget(simulations, seconds))
+            result = play_one(loaded, pair, (seed, played), budget)
             played += 1
             total += result.payoffs[mine]
             you.say(f"\n{describe(loaded, result)}")

@@ -63,8 +63,8 @@ def solve(
         reduced=reduced, memory=in_bytes(memory), evaluate=evaluate, log=log, save_every=checkpoint_seconds, resume=resume,
         save=None if out is None else out.with_name(out.name + ".checkpoint"),
     )  # fmt: skip
-    if found.trouble:
-        print(f"unseen: {found.trouble}", file=sys.stderr)
+    for words in filter(None, (found.note, found.trouble)):
+        print(f"unseen: {words}", file=sys.stderr)
     if out is not None:
         found.strategy.save(out)
     show_result(as_json, found, the_strategy_is_in=out)

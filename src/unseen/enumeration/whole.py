@@ -44,8 +44,8 @@ def enumerate_game(
     """Walk every history of `game`; with `store`, keep the payoff of every terminal.
 
     Uses as many threads as this process has cores, or `workers`, and up to `memory` bytes (by default most of what there is).
-    `progress`: None shows a bar if a person is watching, True always, False never; a function is called with the number of histories.
-    `reduced` leaves out what something else stands for (see `symmetry`).
+    `progress`: None shows a bar if a person is watching, True always, False never; a function is called with the number of
+    histories. `reduced` leaves out what something else stands for (see `symmetry`).
     """
     game = load(game)
     workers = core_count(workers)

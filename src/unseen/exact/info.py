@@ -53,7 +53,8 @@ def info(
 ) -> Info:  # fmt: skip
     """Count the histories and information sets of a game by walking all of it.
 
-    `workers` threads walk a large game (otherwise as many as there are cores), in up to `memory` bytes (otherwise 80% of what there is).
-    `progress`: None shows a bar if a person is watching, True always, False never; a function is called with the number of histories.
+    `workers` threads walk a large game (otherwise as many as there are cores), in up to `memory` bytes (otherwise 80% of what
+    there is). `progress`: None shows a bar if a person is watching, True always, False never; a function is called with the
+    number of histories.
     """
     return Info(enumerate_game(load(game), workers=workers, memory=memory, progress=progress))

@@ -33,8 +33,8 @@ def core_count(workers: int | None = None) -> int:
 def run_all(make: Callable[..., Any], args: tuple[Any, ...], tasks: Iterable[Any], workers: int | None = None) -> Iterator[Any]:
     """The results of `make(*args)(task)` for each task, in the order of the tasks.
 
-    With several workers (otherwise as many as there are cores), each makes a job of its own; `args` are pickled. With one, the job is
-    made here.
+    With several workers (otherwise as many as there are cores), each makes a job of its own; `args` are pickled. With one, the
+    job is made here.
     """
     workers = core_count(workers) if workers is not None or can_travel(args) else 1
     if workers == 1:

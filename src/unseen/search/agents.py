@@ -37,6 +37,10 @@ class SearchAgent(Declared, Agent):
             raise UnseenError(f"agent {name!r}: give it simulations or seconds, not both.")
         self.pattern, self.name = pattern, name
 
+    def thinks(self, budget: Budget | None) -> str:
+        mine = Budget(self.simulations, self.seconds) or budget or DEFAULT_BUDGET
+        return f", {mine.simulations:,} simulations a move" if mine.simulations else f", {mine.seconds:g} seconds a move"
+
     def begin(self, game: Game, seat: int, seed: int, budget: Budget | None = None) -> None:
         if game != self.pattern.game:
             raise UnseenError(f"{self.name} was made for {self.pattern.game.spec}, not for {game.spec}.")

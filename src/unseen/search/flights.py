@@ -1,7 +1,7 @@
 """Simulations under way: where each stands, and the choices that it made at nodes of the tree.
 
-Most searches have one simulation in the air at a time. If the leaf has to wait for an answer from outside, many are, and each goes on
-when its answer has come. All that a simulation needs to go on is here, and none of it changes when others learn.
+Most searches have one simulation in the air at a time. If the leaf has to wait for an answer from outside, many are, and each
+goes on when its answer has come. All that a simulation needs to go on is here, and none of it changes when others learn.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How a simulation ends where the tree does: a playout policy, or an evaluation in place of a playout.
 
-A policy is told what the mover knows, never the state: the key of its information set, and, if it asks for them, the percepts that it
-has had. Some answer in compiled code; others wait for an answer from outside, many simulations at a time.
+A policy is told what the mover knows, never the state: the key of its information set, and, if it asks for them, the percepts
+that it has had. Some answer in compiled code; others wait for an answer from outside, many simulations at a time.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The one search loop: simulations begin at a root, go down the tree, end at a leaf, and are learnt from on the way back.
 
-What differs between searches is plugged in: the *roots* (`root.py`), the *aim* (where the play is, `aim.py`), the *tree* (what a node is,
-`tree.py`), the *rule* (what a node does, `rules.py`, `joint_rules.py`) and the *leaf* (how a simulation ends where the tree does,
-`leaf.py`).
+What differs between searches is plugged in: the *roots* (`root.py`), the *aim* (where the play is, `aim.py`), the *tree* (what a
+node is, `tree.py`), the *rule* (what a node does, `rules.py`, `joint_rules.py`) and the *leaf* (how a simulation ends where the
+tree does, `leaf.py`).
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ def backward(rule, memory, flight, choices, then, is_alone):
 def run(game, tree, rule, leaf, aim, roots, may_grow, memory, known, flights, work, t, end):
     """Simulations `t` to `end` - 1, updating the players in turn, as far as they come without an answer from outside.
 
-    Returns the next simulation: earlier than `end` if a node might find no room, or if all flights wait; BROKEN if a game went on past
-    `max_length`, or offered no action.
+    Returns the next simulation: earlier than `end` if a node might find no room, or if all flights wait; BROKEN if a game went on
+    past `max_length`, or offered no action.
     """
     totals, length, width, is_alone = memory.totals[0], flights.choices.shape[1], len(work.out), len(flights.flight) == 1
     for f in range(len(flights.flight)):

@@ -1,9 +1,9 @@
 """Where simulations begin, and with what weight: at the start of the game, at histories of a list, or where a belief says.
 
-A root is a history with two numbers. The first is how likely it is drawn. The second, one for each player, is what updates of that
-player's regrets are multiplied with: the probability with which chance and the other player come there, over that of drawing it. At
-the start of the game both are 1. A search that begins at all histories of a public state, so weighted, learns there what one from the
-start of the game would learn.
+A root is a history with two numbers. The first is how likely it is drawn. The second, one for each player, is what updates of
+that player's regrets are multiplied with: the probability with which chance and the other player come there, over that of drawing
+it. At the start of the game both are 1. A search that begins at all histories of a public state, so weighted, learns there what
+one from the start of the game would learn.
 """
 
 from __future__ import annotations

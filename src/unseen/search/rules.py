@@ -1,9 +1,9 @@
 """What an information set does in a search: how it draws its next choice, and what it learns from a simulation.
 
-A rule is a small compiled class; the search loop is specialised on it. It declares by name what it keeps for a set and for each of its
-actions, and which of these, normalised, is what it plays in the end. On the way down `choose` writes the probabilities with which the
-actions are to be tried, and `drew` writes down what will be needed later; on the way back `learn` is called for each choice, the last
-one first.
+A rule is a small compiled class; the search loop is specialised on it. It declares by name what it keeps for a set and for each
+of its actions, and which of these, normalised, is what it plays in the end. On the way down `choose` writes the probabilities
+with which the actions are to be tried, and `drew` writes down what will be needed later; on the way back `learn` is called for
+each choice, the last one first.
 """
 
 from __future__ import annotations
@@ -50,7 +50,8 @@ class Rule(Declared, Keeps):
             cls.played = cls.for_action.index(cls.plays)
 
     def drew(self, memory, choice, then, n, total):
-        """A choice has been drawn at a set of `n` actions; `total` is what `choose` returned. `then`, shape (w,), is to write on."""
+        """A choice has been drawn at a set of `n` actions; `total` is what `choose` returned. `then`, shape (w,), is to write
+        on."""
 
     def find_baselines(self, game, s, p, key0, key1, may_grow, memory, w, out):
         """Where the baselines of the actions of the history `s` begin, or NOWHERE."""

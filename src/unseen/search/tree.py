@@ -1,15 +1,16 @@
 """The part of a simulation that is inside the tree: choices are made where there is something to learn, until it leaves the tree.
 
-In a `SetTree` a node is an information set, and a simulation adds at most one. Lines are those of Algorithm 1 of M. Lanctot, V. Lisý and
-M. Bowling, "Search in imperfect information games using online Monte Carlo counterfactual regret minimization" (2014).
+In a `SetTree` a node is an information set, and a simulation adds at most one. Lines are those of Algorithm 1 of M. Lanctot, V.
+Lisý and M. Bowling, "Search in imperfect information games using online Monte Carlo counterfactual regret minimization" (2014).
 
-In a `JointTree`, for games with simultaneous moves in which nothing else is hidden, a node is the situation of both players: their sets
-and every pair of actions are one block of the table, added as a whole, and both choices are made at once. Lines are those of Algorithm 1
-of M. Lanctot, V. Lisý and M. Winands, "Monte Carlo tree search in simultaneous move games with applications to Goofspiel" (2013).
+In a `JointTree`, for games with simultaneous moves in which nothing else is hidden, a node is the situation of both players:
+their sets and every pair of actions are one block of the table, added as a whole, and both choices are made at once. Lines are
+those of Algorithm 1 of M. Lanctot, V. Lisý and M. Winands, "Monte Carlo tree search in simultaneous move games with applications
+to Goofspiel" (2013).
 
 Two probabilities of a simulation are kept: s1, with which it would have been drawn if led to the target, and s2, if not. Only the
-ratio s1 / s2 is needed (see `rules.OnlineOutcomeSampling`). The first paper's line 6 hands the tail x through chance nodes unchanged,
-which misses the factor by which equation 2 weighs them; here chance cancels as it should.
+ratio s1 / s2 is needed (see `rules.OnlineOutcomeSampling`). The first paper's line 6 hands the tail x through chance nodes
+unchanged, which misses the factor by which equation 2 weighs them; here chance cancels as it should.
 """
 
 from __future__ import annotations
@@ -98,7 +99,8 @@ class SetTree(Compiled):
         )
 
     def descend(self, game, rule, leaf, aim, may_grow, memory, flights, f, work):
-        """Lines 2 to 17: choose and step until flight `f` has added a set, or is beyond the tree. Returns False if the game is broken."""
+        """Lines 2 to 17: choose and step until flight `f` has added a set, or is beyond the tree. Returns False if the game is
+        broken."""
         s, flight, choices, table = flights.states[f], flights.flight[f], flights.choices[f], memory.table
         i, node, own = flight.number & 1, flight.node, flight.own
         key0, key1 = flight.key0, flight.key1

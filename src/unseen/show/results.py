@@ -1,4 +1,5 @@
-"""Results that show themselves: a short line, a table for the terminal, HTML for notebooks, and the dictionary that is a command's JSON."""
+"""Results that show themselves: a short line, a table for the terminal, HTML for notebooks, and the dictionary that is a
+command's JSON."""
 
 from __future__ import annotations
 

@@ -55,6 +55,8 @@ class Solved(Result):
     points: list[Point] = field(default_factory=list)
     stopped: bool = False
     """Whether Ctrl-C ended it."""
+    note: str = ""
+    """What else there is to say: that nothing was left to do."""
     trouble: str = ""
     """Why the last checkpoint or line of the log could not be written, if it could not. What was written before is still there."""
     seed: int = 0
@@ -122,7 +124,8 @@ def solve(
     - `streamed`: walk the game instead of storing its payoffs; `reduced`: leave out mirror images and settled endings.
     - `evaluate`: compute the exact exploitability on the way. If False, algorithms that sample the game need not enumerate it.
     - `log`: a file that gets a line of JSON for each evaluation; `unseen plot` draws it.
-    - `save`: a file in which the state of the solver is kept every `save_every` seconds and at the end; `resume` goes on from there.
+    - `save`: a file in which the state of the solver is kept every `save_every` seconds and at the end; `resume` goes on from
+      there.
     - `watch`: a function that is called with each evaluation (a `Point`), also with those from before a job was resumed.
     - `progress`: None shows a bar if a person is watching, True always, False never.
     - `memory`: the most bytes that walking the game may take.
@@ -195,6 +198,10 @@ class _Job:
         self.trouble = ""
 
     def run(self) -> Solved:
+        note = ""
+        if self.solver.iterations and self.is_done():
+            done = f"{self.solver.iterations:,} iterations, {self.seconds:.1f} seconds and {self.solver.nodes:,} nodes"
+            note = f"nothing was left to do: the checkpoint already has {done}; raise the limit to go on."
         with InterruptsHeld() as interrupts:  # an iteration is done whole or not at all
             while not self.is_done() and not interrupts.count:
                 self.step()
@@ -203,7 +210,7 @@ class _Job:
                 self.evaluate()
             self.try_to_write()
         trouble = " ".join(filter(None, (self.trouble, self.log.trouble if self.log else "")))
-        return Solved(self.solver.strategy(), self.algorithm, self.points, bool(interrupts.count), trouble, self.seed)
+        return Solved(self.solver.strategy(), self.algorithm, self.points, bool(interrupts.count), note, trouble, self.seed)
 
     def is_done(self) -> bool:
         last = self.points[-1].exploitability if self.points else None

@@ -131,7 +131,8 @@ def learn(keeps, table, path, depth, i, utility, own_sampled):
 def run(game, states, keeps, table, path, out, tell, rng, epsilon, is_lazy, begin, end):
     """Simulations `begin` to `end` - 1, updating the players in turn. Returns the next simulation and the histories visited.
 
-    Stops early if a simulation might not find room in the table. BROKEN instead of the next simulation: the game broke the protocol.
+    Stops early if a simulation might not find room in the table. BROKEN instead of the next simulation: the game broke the
+    protocol.
     """
     s = states[0]
     length, width = len(path.taken), len(out)

@@ -16,8 +16,8 @@ from unseen.tabular.table import NOWHERE, cells, first_block, n_actions, next_bl
 def arrive(keeps, table, w, total, gamma, before, iterations, is_new):
     """Come to set `w` by a choice of its player whose average is at `before`, or NOWHERE; bring its average up to date.
 
-    `iterations` is what all of them count so far, the weight of a player's first sets. What `keeps` must keep: for a set, the weight
-    seen last and the choice before; for an action, regrets and averages.
+    `iterations` is what all of them count so far, the weight of a player's first sets. What `keeps` must keep: for a set, the
+    weight seen last and the choice before; for an action, regrets and averages.
     """
     weight = table.floats[before] if before != NOWHERE else iterations
     seen = set_field(w, keeps.weight_seen)

@@ -1,7 +1,7 @@
 """Regret matching: behave in proportion to positive regrets, evenly if there are none (S. Hart and A. Mas-Colell, 2000).
 
-The regrets of a set are `n` numbers of an array from `first` on. Their positive parts are summed once (`positive_sum`), and the sum is
-handed to what needs the probabilities.
+The regrets of a set are `n` numbers of an array from `first` on. Their positive parts are summed once (`positive_sum`), and the
+sum is handed to what needs the probabilities.
 """
 
 from __future__ import annotations

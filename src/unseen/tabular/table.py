@@ -1,8 +1,9 @@
 """A table of information sets that grows as they are met, found by 64-bit key; what is kept of each is declared by name.
 
-Who samples or walks a game keeps nothing else, and most of the time goes into fetching it from memory. So all that belongs to one set
-is one block of 8-byte words, known by the place `w` of its head: before it the fields of the set; in it the key and the numbers of
-actions; after it the first field of each action, the actions, and the other fields. What is used most is closest together.
+Who samples or walks a game keeps nothing else, and most of the time goes into fetching it from memory. So all that belongs to one
+set is one block of 8-byte words, known by the place `w` of its head: before it the fields of the set; in it the key and the
+numbers of actions; after it the first field of each action, the actions, and the other fields. What is used most is closest
+together.
 
 A block can also be a *joint* node of a game with simultaneous moves: it then has the actions of player 0, followed by those of
 player 1, and fields for every pair of them.
@@ -45,7 +46,8 @@ class Table(NamedTuple):
 class Keeps(Compiled):
     """Declares what is kept: names of fields. Each name becomes a number, the place of the field among those of its kind.
 
-    Compiled code finds them by `set_field(w, keeps.NAME)`, `cells(w, n, keeps.NAME)` and `joint_cells(w, n, m, fields, keeps.NAME)`.
+    Compiled code finds them by `set_field(w, keeps.NAME)`, `cells(w, n, keeps.NAME)` and `joint_cells(w, n, m, fields,
+    keeps.NAME)`.
     """
 
     for_set: ClassVar[tuple[str, ...]] = ()

@@ -1,13 +1,14 @@
 """Checking a game against the protocol, history by history.
 
-Every history up to a budget is visited in order of length, then random games are played to reach deeper. At each history all rules
-are called as plain Python, twice, and once compiled, and what they say is compared with itself, with the protocol and with what
-was said at other histories that the player to move cannot tell from this one. What stands that is then surveyed in compiled code, with
-the cheap laws only, for as long as one likes (`survey`).
+Every history up to a budget is visited in order of length, then random games are played to reach deeper. At each history all
+rules are called as plain Python, twice, and once compiled, and what they say is compared with itself, with the protocol and with
+what was said at other histories that the player to move cannot tell from this one. What stands that is then surveyed in compiled
+code, with the cheap laws only, for as long as one likes (`survey`).
 """
 
 from __future__ import annotations
 
+import contextlib
 import random
 import signal
 import threading
@@ -93,10 +94,10 @@ def find_faults(
     game: Game | str, histories: int = DEFAULT_HISTORIES, playouts: int = DEFAULT_PLAYOUTS, seed: int = 0,
     seconds: float = DEFAULT_SECONDS, progress: Progress | None = None,
 ) -> Report:  # fmt: skip
-    """Everything about up to `histories` histories in order of length and `playouts` random games; then, in compiled code, the cheap
-    laws at as many as `seconds` allow. `progress` is called with the number of histories."""
+    """Everything about up to `histories` histories in order of length and `playouts` random games; then, in compiled code, the
+    cheap laws at as many as `seconds` allow. `progress` is called with the number of histories."""
     inspector = _Inspector(load(game))
-    with _Watchdog(inspector):
+    with contextlib.suppress(_Stopped), _Watchdog(inspector):
         _inspect(inspector, histories, playouts, seed, progress)
     report = inspector.report
     report.notes = list(inspector.notes.values())
@@ -150,6 +151,10 @@ class _Broken(Exception):
     """A rule raised an exception; it has been noted, and this history goes no further."""
 
 
+class _Stopped(Exception):
+    """There is no point in going on: the next call may not return, either."""
+
+
 class _Endless(Exception):
     """A rule in plain Python has been running for too long."""
 
@@ -192,6 +197,8 @@ class _Inspector:
         self.notes: dict[int, str] = {}
         self.calling: tuple[str, tuple[int, ...], float] | None = None
         """The rule that is being called, at which history and since when."""
+        single = any(game.state[name].base == np.float32 for name in game.state.names or ())
+        self.tolerance = 1e-5 if single else 1e-9  # compiled rules compute with what is stored, plain ones with more digits
         game.is_tried = True  # this is where faulty games are looked at closely
 
     # Noting -------------------------------------------------------------------------------------------------------------------
@@ -209,7 +216,7 @@ class _Inspector:
             return getattr(self.game, rule)(*args)
         except _Endless as error:
             self.fault(f"{rule} endless", f"{rule}() has not returned after {STUCK_SECONDS:g} seconds", history)
-            raise _Broken from error
+            raise _Stopped from error
         except Exception as error:
             self.fault(f"{rule} raises", rule_exception(self.game, rule, error).replace(rule, f"{rule}()", 1), history)
             raise _Broken from error
@@ -469,8 +476,7 @@ class _Inspector:
         try:
             return function(self.game, *args)
         except RuleError as error:
-            sentence, _, details = str(error).partition("\n")
-            self.fault("compile", f"the rules do not compile: {sentence.rstrip('.')}", (), details)
+            self.fault("compile", f"the rules do not compile: {str(error).rstrip('.')}", (), error.details)
             self.compiled = False
             return None
 
@@ -493,7 +499,7 @@ class _Inspector:
             self.fault("compiled differs", message, node.history)
         if bool(found[2]) != (player != TERMINAL and bool(self.game.settled(node.state))):
             self.fault("compiled differs", f"the compiled settled() says {bool(found[2])}, the plain one does not", node.history)
-        if player == TERMINAL and not np.allclose(payoffs, utilities, rtol=1e-9, atol=1e-12, equal_nan=True):
+        if player == TERMINAL and not np.allclose(payoffs, utilities, rtol=self.tolerance, atol=1e-12, equal_nan=True):
             message = f"plain Python says the utilities are {utilities}, compiled {payoffs.tolist()}"
             self.fault("compiled utility", message, node.history)
 
@@ -504,7 +510,7 @@ class _Inspector:
         node.state.write(self.compact)
         native = np.zeros(len(actions))
         self.run(ask_chance, self.compact, np.array(actions), native)
-        if self.compiled and not np.allclose(native, plain, rtol=1e-9, atol=1e-12, equal_nan=True):
+        if self.compiled and not np.allclose(native, plain, rtol=self.tolerance, atol=1e-12, equal_nan=True):
             message = f"plain Python says the probabilities of chance are {plain}, compiled {native.tolist()}"
             self.fault("compiled chance", message, node.history)
 
@@ -525,7 +531,10 @@ class _Inspector:
         for name, plain in after.values().items():
             kind, native = self.game.state[name].base, self.compact[name][0]
             stored = cut(plain, kind)
-            if not np.array_equal(stored, native, equal_nan=kind.kind == "f"):
+            is_same = (
+                np.allclose(stored, native, self.tolerance, equal_nan=True) if kind.kind == "f" else np.array_equal(stored, native)
+            )
+            if not is_same:
                 reason = "plain Python and compiled rules differ"
             elif kind.kind in "iu" and kind.itemsize < 8 and not np.array_equal(stored, plain):
                 reason = f"the value does not fit its type {kind}"

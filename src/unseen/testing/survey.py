@@ -1,7 +1,7 @@
 """The cheap laws at as many histories as time allows, in compiled code that checks indices.
 
-What shows once in a million histories is met by no walk in plain Python. Here every rule is called twice at every history of a walk in
-depth-first order, or, if that does not come to its end, at those of random games, which reach everywhere a little.
+What shows once in a million histories is met by no walk in plain Python. Here every rule is called twice at every history of a
+walk in depth-first order, or, if that does not come to its end, at those of random games, which reach everywhere a little.
 """
 
 from __future__ import annotations
@@ -193,7 +193,8 @@ def survey(game, stack, bounds, counters, is_random, rng, budget):
 
 @dataclass(frozen=True)
 class Surveyed:
-    """What a survey saw: histories in depth-first order, whether these were all, random games; and the law it found broken, if any."""
+    """What a survey saw: histories in depth-first order, whether these were all, random games; and the law it found broken, if
+    any."""
 
     histories: int
     is_complete: bool

@@ -1,0 +1,334 @@
+"""What new users met: each of these once showed them something that it should not."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from faulty_games import Sound
+from helpers import ROOT, run_cli
+
+import unseen
+from unseen import CHANCE, PUBLIC, TERMINAL, Game
+from unseen.agents import RandomAgent
+from unseen.run.workers import can_travel, core_count
+from unseen.testing import check_game, find_faults
+
+OWN_FILE = '''
+import numpy as np
+from unseen import Agent, Game, PUBLIC, TERMINAL
+
+
+class Last(Agent):
+    """Takes the last action."""
+
+    def choose(self, actions):
+        return {actions[-1]: 1.0}
+
+
+class Demanding(Agent):
+    def __init__(self, wish):
+        self.wish = wish
+
+    def choose(self, actions):
+        return {actions[0]: 1.0}
+
+
+class Pennies(Game):
+    """Each shows a side."""
+
+    state = np.dtype([("moves", "i1"), ("sides", "i1", (2,))])
+    num_actions = 2
+    max_length = 2
+
+    def start(self, s):
+        s.moves = 0
+        s.sides[0] = 0
+        s.sides[1] = 0
+
+    def player(self, s):
+        return TERMINAL if s.moves == 2 else s.moves
+
+    def actions(self, s, out):
+        out[0] = 0
+        out[1] = 1
+        return 2
+
+    def apply(self, s, a, tell):
+        s.sides[s.moves] = a
+        s.moves += 1
+
+    def utility(self, s, who):
+        return 1.0 if (s.sides[0] == s.sides[1]) == (who == 0) else -1.0
+
+
+class Hasty(Pennies):
+    def validate(self):
+        return 1 / 0
+
+
+class Misspelt(Pennies):
+    def apply(self, s, a, tell):
+        s.moves += 1
+        if a > 5:
+            s.side = a
+
+
+class Listing(Pennies):
+    def apply(self, s, a, tell):
+        s.moves += 1
+        both = [a, a]
+        s.sides[0] = both[0]
+'''
+
+
+@pytest.fixture
+def own_file(tmp_path):
+    path = tmp_path / "own.py"
+    path.write_text(OWN_FILE)
+    return path
+
+
+def line_of(words):
+    return next(k for k, line in enumerate(OWN_FILE.splitlines(), 1) if words in line)
+
+
+def test_a_reader_that_has_seen_enough_ends_it_quietly():
+    for command in ("games --json", "playthrough ii_goofspiel"):
+        piped = f"{sys.executable} -m unseen {command} | head -c 10"
+        done = subprocess.run(["bash", "-c", piped], capture_output=True, text=True, check=True, cwd=ROOT)
+        assert len(done.stdout) == 10
+        assert not done.stderr
+
+
+def test_an_agent_of_ones_own_on_the_command_line(own_file):
+    done = run_cli("match", "kuhn_poker", f"{own_file}:Last", "random", "--games", "4", "--json")
+    assert done.returncode == 0, done.stderr
+    assert unseen.make_agent(f"{own_file}:Demanding(wish=3)", "kuhn_poker").wish == 3
+    for name, words in (
+        (f"{own_file}:Demanding", "cannot be made"),
+        (f"{own_file}:Pennies", "no agent class 'Pennies'; it has: Last"),
+    ):
+        with pytest.raises(unseen.UnseenError, match=words):
+            unseen.make_agent(name, "kuhn_poker")
+
+
+def test_mistakes_in_a_game_are_shown_where_they_are(own_file):
+    with pytest.raises(unseen.UnseenError, match=rf"validate\(\) raised ZeroDivisionError in .*own.py, line {line_of('1 / 0')}"):
+        unseen.load(f"{own_file}:Hasty")
+    for name, words in (("Misspelt", "s.side = a"), ("Listing", "both = [a, a]")):
+        with pytest.raises(unseen.RuleError) as error:
+            unseen.enumerate_game(f"{own_file}:{name}")
+        assert f"line {line_of(words)}: " in str(error.value)
+        assert "\n" not in str(error.value)
+
+
+def test_what_is_missing_is_named_once():
+    class NoOutcomes(Sound):
+        def player(self, s):
+            return CHANCE if s.moves == 0 else TERMINAL
+
+    class Fraction(Sound):
+        num_actions = 2.5
+
+    assert [f.check for f in find_faults(NoOutcomes(), seconds=0).faults] == ["num_outcomes missing"]
+    assert [f.check for f in find_faults(Fraction(), seconds=0).faults] == ["num_actions"]
+
+
+def test_words_that_are_nearly_right():
+    for args, words in (
+        (("strategy", "a.strategy"), "GAME --strategy a.strategy"),
+        (("solve", "kuhn_poker", "--algorithm", "cfrplus", "--iterations", "1"), "did you mean 'cfr+'?"),
+    ):
+        done = run_cli(*args)
+        assert done.returncode == 2
+        assert words in done.stderr
+
+
+def test_a_job_that_is_done_already_says_so(tmp_path):
+    args = ("solve", "kuhn_poker", "--iterations", "5", "--out", str(tmp_path / "k.strategy"), "--resume")
+    assert "nothing was left to do" not in run_cli(*args).stderr
+    assert "nothing was left to do: the checkpoint already has 5 iterations" in run_cli(*args).stderr
+
+
+def test_a_field_of_single_precision_is_no_fault():
+    class Thirds(Sound):
+        state = np.dtype([("moves", "i1"), ("sums", "f4", (2,)), ("last", "i1")])
+
+        def apply(self, s, a, tell):
+            s.sums[s.moves % 2] += a / 3.0
+            s.moves += 1
+            tell[PUBLIC] = 1 + a
+
+    check_game(Thirds(), seconds=0)
+
+
+def test_a_name_serves_wherever_a_game_does():
+    assert unseen.Position("kuhn_poker", [0, 1]).player == 0
+    assert unseen.playouts("kuhn_poker", 10).games == 10
+    assert unseen.enumerate_game("kuhn_poker").histories == unseen.info("kuhn_poker").enumeration.histories == 58
+    assert len(unseen.fingerprint("kuhn_poker")) == 32
+    assert unseen.make_agent("random", "kuhn_poker").name == "random"
+    assert unseen.Belief("kuhn_poker", 0, [], None).count == 1
+
+
+def test_cores_are_those_that_this_process_may_use():
+    assert core_count() == len(os.sched_getaffinity(0))
+    assert core_count(3) == 3
+
+
+def test_objects_of_the_main_program_stay_in_it():
+    assert can_travel((unseen.load("kuhn_poker"), ("random", "oos"), 0, None))
+    RandomAgent.__module__, before = "__main__", RandomAgent.__module__
+    try:
+        assert not can_travel((RandomAgent(),))
+    finally:
+        RandomAgent.__module__ = before
+
+
+SCRIPT = """
+import unseen
+found = unseen.match("kuhn_poker", "random", "random", games=6, workers=2)
+print(len(found.games))
+"""
+
+
+def test_a_script_without_a_guard_may_use_several_processes(tmp_path):
+    """Workers do not run the main program again."""
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = subprocess.run([sys.executable, tmp_path / "script.py"], capture_output=True, text=True, check=False)
+    assert done.stdout.split() == ["6"], done.stderr
+
+
+# Results -------------------------------------------------------------------------------------------------------------------------
+
+
+def test_results_show_themselves(tmp_path):
+    solved = unseen.solve("kuhn_poker", iterations=50, log=tmp_path / "log.jsonl")
+    results = [
+        solved, unseen.solve_exactly("kuhn_poker"), unseen.info("kuhn_poker"), unseen.measure("kuhn_poker", "random"),
+        unseen.match("kuhn_poker", "random", "random", games=4), unseen.SequenceForm("kuhn_poker").evaluate(solved.strategy),
+    ]  # fmt: skip
+    for result in results:
+        assert "kuhn_poker" in repr(result)
+        assert len(repr(result)) < 250
+        assert result._repr_html_().startswith("<table>")
+        assert result.as_dict()["game"] == "kuhn_poker(cards=3)"
+    for result in (solved, results[1], results[3], results[5]):
+        assert result.exploitability >= 0.0
+    assert unseen.exploitability("kuhn_poker", solved.strategy) == pytest.approx(solved.exploitability)
+    answer = unseen.best_response("kuhn_poker", 1, solved.strategy)
+    assert unseen.SequenceForm("kuhn_poker").value(answer) == pytest.approx(-results[5].best_response[1])
+    assert len((tmp_path / "log.jsonl").read_text().splitlines()) == len(solved.points)
+    figures = [solved.figure(), results[1].figure(), results[3].figure(), results[4].figure()]
+    assert all(type(figure).__name__ == "Figure" for figure in figures)
+    assert set(dir(unseen)) == set(unseen.__all__)
+
+
+def test_pictures_leave_the_backend_alone():
+    source = (
+        "import sys, unseen; unseen.solve_exactly('kuhn_poker').figure(); "
+        "print('matplotlib.pyplot' in sys.modules, 'matplotlib.backends.backend_agg' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    assert done.stdout.split()[0] == "False"
+
+
+# The survey in compiled code ----------------------------------------------------------------------------------------------------
+
+
+class Rare(Game):
+    """Nine moves of four kinds; a fault of one's choice shows at one of 349,525 histories."""
+
+    fault: int = 0
+    state = np.dtype([("moves", "i1"), ("code", "i4"), ("hand", "i1", (4,))])
+    num_actions = 4
+    num_outcomes = 4
+    max_length = 9
+
+    def start(self, s):
+        s.moves = 0
+        s.code = 0
+        for k in range(4):
+            s.hand[k] = 0
+
+    def player(self, s):
+        if self.fault == 1 and s.code == 43690:
+            return 7
+        if s.moves == 9:
+            return TERMINAL
+        return CHANCE if s.moves == 0 else s.moves % 2
+
+    def actions(self, s, out):
+        for k in range(4):
+            out[k] = k
+        if self.fault == 2 and s.code == 20000:
+            out[3] = 2
+        return 4
+
+    def chance(self, s, a, n):
+        return 0.25
+
+    def apply(self, s, a, tell):
+        s.code = s.code * 4 + a
+        s.moves += 1
+        tell[PUBLIC] = -3 if self.fault == 3 and s.code == 77777 else a + 1
+        if self.fault == 4 and s.code == 77777:
+            s.hand[s.moves + 60] = 1
+        while self.fault == 5 and s.code == 77777:
+            s.hand[0] = 1 - s.hand[0]
+
+    def utility(self, s, who):
+        u = 1.0 if s.code % 3 == 0 else -1.0
+        if self.fault == 6 and s.code == 88888:
+            return u
+        if self.fault == 7 and s.code == 88888:
+            u = np.nan
+        return u if who == 0 else -u
+
+
+def code_of(history):
+    code = 0
+    for action in history:
+        code = 4 * code + action
+    return code
+
+
+def test_rare_faults_are_found_and_named(monkeypatch):
+    monkeypatch.setattr(unseen.testing.conformance, "STUCK_SECONDS", 1.0)
+    monkeypatch.setattr(unseen.testing.survey, "STUCK_SECONDS", 1.0)
+    sound = find_faults(Rare(), histories=500, playouts=5)
+    assert sound.ok
+    assert sound.surveyed.is_complete
+    assert sound.surveyed.histories == 349_525
+    for fault, check, code in (
+        (1, "player invalid", 43690), (2, "action bound", 20000), (3, "token", 77777), (4, "index", 77777), (6, "not zero-sum", 88888),
+        (7, "utility not finite", 88888), (5, "compiled endless", 77777),
+    ):  # fmt: skip
+        report = find_faults(Rare(fault=fault), histories=500, playouts=5)
+        assert [f.check for f in report.faults] == [check]
+        assert code_of(report.faults[0].history) == code
+
+
+def test_a_rule_that_never_returns_is_named(monkeypatch):
+    class Endless(Sound):
+        def actions(self, s, out):
+            while s.moves == 2:
+                out[0] = 0
+            return Sound.actions(self, s, out)
+
+    monkeypatch.setattr(unseen.testing.conformance, "STUCK_SECONDS", 1.0)
+    (fault,) = find_faults(Endless(), seconds=0).faults
+    assert fault.check == "actions endless"
+    assert len(fault.history) == 2
+
+
+def test_large_games_are_surveyed_in_part():
+    report = find_faults("liars_dice(dice1=2, dice2=2)", histories=50, playouts=2, seconds=0.4)
+    assert report.ok
+    assert not report.surveyed.is_complete
+    assert report.surveyed.histories > 10_000
+    assert report.surveyed.games > 100
