@@ -145,9 +145,9 @@ ENTRIES: dict[str, Callable[[Game], object]] = {
 }
 """Each public name that takes a game, with something that uses it."""
 NO_ENTRIES = {
-    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "BeliefTooLarge", "Budget", "Choice", "Enumeration", "Equilibrium", "Evaluation", "Game",
-    "GameFault", "Info", "Match", "Measured", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError", "Solved", "StrategyFileError",
-    "UnseenError", "__version__", "game_names", "kernel", "load", "parameter", "piece", "rules",
+    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "BeliefTooLarge", "Budget", "Choice", "Enumeration", "Equilibrium", "Evaluation",
+    "Game", "GameFault", "Info", "Match", "Measured", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError", "Solved",
+    "StrategyFileError", "UnseenError", "__version__", "game_names", "kernel", "load", "parameter", "piece", "rules",
 }  # fmt: skip
 """Public names that take none, or run nothing of it in compiled code."""
 

@@ -188,7 +188,8 @@ def test_a_solver_goes_on_from_its_arrays_as_if_nothing_had_happened(name):
 
 @pytest.mark.parametrize(("spec", "words"), [
     ("cfr++", "did you mean 'cfr+'"), ("zzz", "The algorithms are: cfr, cfr+"), ("cfr(gama=1)", "there is no option 'gama'"),
-    ("outcome_sampling(epsilon=0)", "epsilon is 0.0, but must be a number above 0 and up to 1"), ("cfr+(alternating=3)", "must be true or false"),
+    ("outcome_sampling(epsilon=0)", "epsilon is 0.0, but must be a number above 0 and up to 1"),
+    ("cfr+(alternating=3)", "must be true or false"),
     ("dcfr(alpha=big)", "alpha is 'big', but must be a number"),
     ("dcfr(gamma=400)", "gamma is 400.0, but must be a number from -20 to 20"), ("cfr(prediction=inf)", "prediction is inf"),
     ("outcome_sampling(epsilon=true)", "epsilon is True"), ("outcome_sampling(averaging=late)", "must be one of stochastic, lazy"),
