@@ -17,7 +17,11 @@ from unseen.loading import registered
 from unseen.solving.algorithms import ALGORITHMS
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+import rooms  # noqa: E402
+
 TESTS = HERE.parent / "tests"
+ROOMS_BEGIN, ROOMS_END = "<!-- made from the imports -->", "<!-- up to here -->"
 PARTS = ("Rules", "Players see", "Payoffs")
 
 
@@ -30,6 +34,9 @@ def pages() -> dict[Path, str]:
     made[HERE / "algorithms" / "index.md"] = algorithm_index()
     made |= {HERE / "agents" / f"{name}.md": agent_page(name) for name in AGENTS}
     made[HERE / "agents" / "index.md"] = agent_index()
+    design = (HERE / "design.md").read_text()
+    before, _, rest = design.partition(ROOMS_BEGIN)
+    made[HERE / "design.md"] = f"{before}{ROOMS_BEGIN}\n```text\n{rooms.diagram()}\n```\n{ROOMS_END}{rest.partition(ROOMS_END)[2]}"
     return made
 
 

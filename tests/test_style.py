@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import ast
+import importlib.util
 
+import pytest
 from helpers import ROOT
+
+described = importlib.util.spec_from_file_location("rooms", ROOT / "docs" / "rooms.py")
+rooms = importlib.util.module_from_spec(described)
+described.loader.exec_module(rooms)
 
 SOURCE = ROOT / "src" / "unseen"
 COMPILED = {
@@ -34,71 +40,32 @@ def test_all_but_kernels_and_rules_is_annotated():
     assert not missing
 
 
-ORDER = [
-    "errors", "version", "compiling", "options", "game", "games", "loading", "engine", "position", "random_play",
-    "run.workers", "run.progress", "run.files", "run.checkpoint", "run.logs", "enumeration.infosets",
-    "enumeration.symmetry", "enumeration.bundles", "enumeration.walk", "enumeration.walker", "enumeration.whole",
-    "belief.trellis", "belief.belief", "show.results", "show.figures", "show.playthrough", "show.strategies",
-    "show.convergence", "tabular.strategy_file", "tabular.strategy", "tabular.regret_matching", "tabular.table",
-    "tabular.averaging", "exact.treeplex", "exact.info", "exact.payoffs", "exact.sequence_form", "exact.equilibrium",
-    "testing.survey", "testing.conformance", "testing", "agents", "solving.minimisers", "solving.cfr",
-    "solving.traversal", "solving.outcome", "solving.solvers", "solving.algorithms", "solving.job", "solving.online",
-    "solving.agents", "search.aim", "search.flights", "search.root", "search.rules", "search.joint_rules",
-    "search.leaf", "search.tree", "search.loop", "search.searcher", "search.agents", "arena.names", "arena.referee",
-    "arena.human", "arena.matches", "arena.measures", "bench", "reproduce.page", "reproduce.mccfr", "reproduce.oos",
-    "cli.common", "cli.games", "cli.exact", "cli.solving", "cli.searching", "cli", "__main__",
-]  # fmt: skip
-"""Every module, or every package of which all parts are on one step: each imports only from those before it."""
-APART = {("search", "solving"), ("solving", "search")}
-"""Rooms that know nothing of each other."""
-
-
-def step_of(module: str) -> int | None:
-    """The place of a module in the order, by its own name or that of the longest part of it that is listed."""
-    parts = module.split(".")
-    for length in range(len(parts), 0, -1):
-        if ".".join(parts[:length]) in ORDER:
-            return ORDER.index(".".join(parts[:length]))
-    return None
-
-
-def imported(path, name):
-    """The modules of the library that a file imports, at its top or anywhere else, by statement or by call."""
-    modules = {p.relative_to(SOURCE).with_suffix("").as_posix().replace("/", ".") for p in SOURCE.rglob("*.py")}
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found = [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{name} imports relative to itself"
-            inside = [f"{node.module}.{alias.name}" for alias in node.names]
-            found = [full if full.removeprefix("unseen.") in modules else str(node.module) for full in inside]
-        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in (
-            "import_module",
-            "__import__",
-        ):
-            written = node.args[0].values[0] if isinstance(node.args[0], ast.JoinedStr) else node.args[0]
-            found = [str(written.value).rstrip(".")]
-        else:
-            continue
-        for module in found:
-            if module.split(".")[0] == "unseen" and module != "unseen":
-                yield module.removeprefix("unseen.")
-
-
 def test_imports_point_one_way():
     """Every import, lazy or not, is of a module further down; a module that is not in the order has no place."""
-    for path in SOURCE.rglob("*.py"):
-        name = path.relative_to(SOURCE).with_suffix("").as_posix().replace("/", ".").removesuffix(".__init__")
+    for name, path in rooms.modules().items():
         if name == "__init__":
             continue  # public names of all rooms
-        here = step_of(name)
-        is_room = path.name == "__init__.py" and not list(imported(path, name))
+        here = rooms.step_of(name)
+        is_room = path.name == "__init__.py" and not list(rooms.imported(path))
         assert here is not None or is_room, f"{name} is not in the order of modules"
-        for other in imported(path, name):
-            there = step_of(other)
+        for other in rooms.imported(path):
+            there = rooms.step_of(other)
             assert there is not None, f"{name} imports {other}, which is not in the order of modules"
-            assert there < here or ORDER[there] == ORDER[here] == "games", f"{name} imports {other}"
-            assert (name.split(".")[0], other.split(".")[0]) not in APART, f"{name} imports {other}"
+            assert there < here or (name.startswith("games.") and other.startswith("games.")), f"{name} imports {other}"
+            assert (rooms.room_of(name), rooms.room_of(other)) not in rooms.APART, f"{name} imports {other}"
+
+
+def test_the_law_of_imports_sees_every_form(tmp_path):
+    """Statements anywhere, and calls; relative ones are refused."""
+    file = tmp_path / "some.py"
+    file.write_text(
+        "import unseen.game\ndef f():\n    from unseen.search import rules\n    import importlib\n"
+        "    importlib.import_module(f'unseen.games.{f}')\n    __import__('unseen.cli')\n"
+    )
+    assert set(rooms.imported(file)) == {"game", "search.rules", "games", "cli"}
+    file.write_text("from . import game\n")
+    with pytest.raises(ValueError, match="relative"):
+        list(rooms.imported(file))
 
 
 def test_only_one_module_knows_numba():

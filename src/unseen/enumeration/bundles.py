@@ -17,6 +17,11 @@ from unseen.compiling import kernel, piece
 from unseen.engine import mix
 from unseen.enumeration.infosets import extended
 
+BUNDLES, MEMBERS, OF_PLAYER = range(3)
+"""Places in the size of `Bundles`; the number of player 1's comes after that of player 0's."""
+WEIGHT_SCALE = 2.0**40
+"""Weights that differ by less than one over this have the same hash."""
+
 
 class Bundles(NamedTuple):
     """The bundles of both players, each made before those that contain it. `b` bundles, `m` members."""
@@ -44,7 +49,7 @@ def digest(player, members, weights, begin, end):
     """A hash of a list of members and weights."""
     key = np.uint64(player + 1)
     for k in range(begin, end):
-        key = mix(key + np.uint64(members[k]) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(np.int64(weights[k] * 2.0**40)))
+        key = mix(key + np.uint64(members[k]) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(np.int64(weights[k] * WEIGHT_SCALE)))
     return key
 
 
@@ -65,18 +70,18 @@ def bundle_of(bundles, player, members, weights, begin, end):
         if is_same:
             return b
         slot = (slot + np.uint64(1)) & mask
-    b = bundles.size[0]
+    b = bundles.size[BUNDLES]
     bundles.slots[slot] = b
     bundles.player[b] = player
-    bundles.number[b] = bundles.size[2 + player]
+    bundles.number[b] = bundles.size[OF_PLAYER + player]
     for k in range(begin, end):
-        at = bundles.size[1] + k - begin
+        at = bundles.size[MEMBERS] + k - begin
         bundles.member[at] = members[k]
         bundles.weight[at] = weights[k]
-    bundles.size[0] += 1
-    bundles.size[1] += end - begin
-    bundles.size[2 + player] += 1
-    bundles.first[b + 1] = bundles.size[1]
+    bundles.size[BUNDLES] += 1
+    bundles.size[MEMBERS] += end - begin
+    bundles.size[OF_PLAYER + player] += 1
+    bundles.first[b + 1] = bundles.size[MEMBERS]
     return b
 
 
@@ -84,7 +89,7 @@ def bundle_of(bundles, player, members, weights, begin, end):
 def put_all_bundles(bundles):
     """Enter all bundles in empty slots."""
     mask = np.uint64(len(bundles.slots) - 1)
-    for b in range(bundles.size[0]):
+    for b in range(bundles.size[BUNDLES]):
         slot = digest(bundles.player[b], bundles.member, bundles.weight, bundles.first[b], bundles.first[b + 1]) & mask
         while bundles.slots[slot] >= 0:
             slot = (slot + np.uint64(1)) & mask
@@ -94,18 +99,18 @@ def put_all_bundles(bundles):
 @piece
 def bundles_fit(bundles, members):
     """Whether one more bundle with so many members fits."""
-    return bundles.size[0] + 1 < len(bundles.player) and bundles.size[1] + members <= len(bundles.member)
+    return bundles.size[BUNDLES] + 1 < len(bundles.player) and bundles.size[MEMBERS] + members <= len(bundles.member)
 
 
 def with_more_bundles(bundles: Bundles, members: int) -> Bundles:
     """The same bundles with room for one more with so many members, made by doubling."""
     longer: dict[str, Any] = {}
-    if bundles.size[0] + 1 >= len(bundles.player):
+    if bundles.size[BUNDLES] + 1 >= len(bundles.player):
         n = 2 * len(bundles.player)
         longer = {"player": extended(bundles.player, n), "number": extended(bundles.number, n)}
         longer |= {"first": extended(bundles.first, n + 1), "slots": np.full(2 * n, -1, np.int32)}
     room = len(bundles.member)
-    while room < bundles.size[1] + members:
+    while room < bundles.size[MEMBERS] + members:
         room *= 2
     if room > len(bundles.member):
         longer |= {"member": extended(bundles.member, room), "weight": extended(bundles.weight, room)}
@@ -118,7 +123,7 @@ def with_more_bundles(bundles: Bundles, members: int) -> Bundles:
 @kernel
 def fill_bundles(bundles, player, plan, sequences):
     """Given a plan for the first `sequences` parts, the same sum for each bundle, after them."""
-    for b in range(bundles.size[0]):
+    for b in range(bundles.size[BUNDLES]):
         if bundles.player[b] == player:
             total = 0.0
             for k in range(bundles.first[b], bundles.first[b + 1]):
@@ -130,7 +135,7 @@ def fill_bundles(bundles, player, plan, sequences):
 @kernel
 def empty_bundles(bundles, player, value, sequences):
     """Given values of all parts, pass those of the bundles on to their members."""
-    for b in range(bundles.size[0] - 1, -1, -1):
+    for b in range(bundles.size[BUNDLES] - 1, -1, -1):
         if bundles.player[b] == player:
             here = value[sequences + bundles.number[b]]
             for k in range(bundles.first[b], bundles.first[b + 1]):

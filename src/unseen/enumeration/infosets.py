@@ -18,6 +18,11 @@ from unseen.compiling import kernel, piece
 from unseen.engine import extend_key, root_key
 from unseen.errors import UnseenError
 
+INFOSETS, CELLS, SEQUENCES = range(3)
+"""Places in the sizes of `Sets`; player 1's sequences come after player 0's."""
+MOST_NODES = 2**31
+"""Nodes are numbered with 32 bits."""
+
 
 class Recall(NamedTuple):
     """The tree of action-observation histories. Nodes 0 and 1 are the players' empty ones."""
@@ -42,7 +47,12 @@ class Sets(NamedTuple):
     cell: NDArray[np.int64]  # (j,) where its actions begin in `actions`
     n_actions: NDArray[np.int32]  # (j,) how many actions it has
     actions: NDArray[np.int32]  # (c,)
-    sizes: NDArray[np.int64]  # (4,) in use: information sets, cells, sequences of player 0 and of player 1
+    sizes: NDArray[np.int64]  # (4,) in use: information sets, cells, sequences of each player
+
+
+PER_NODE = ("parent", "own", "public", "private", "key", "infoset")
+PER_INFOSET = ("player", "node", "parent", "first", "cell", "n_actions")
+"""The arrays that have an element for each node, for each information set."""
 
 
 def new_recall(capacity: int = 1024) -> Recall:
@@ -118,20 +128,20 @@ def infoset_at(recall, sets, node, player, sequence, actions, count):
     """The information set at `node`, added if it is new; -1 if it has been seen with other actions."""
     j = recall.infoset[node]
     if j < 0:
-        j = sets.sizes[0]
-        cell = sets.sizes[1]
+        j = sets.sizes[INFOSETS]
+        cell = sets.sizes[CELLS]
         recall.infoset[node] = j
         sets.player[j] = player
         sets.node[j] = node
         sets.parent[j] = sequence
-        sets.first[j] = sets.sizes[2 + player]
+        sets.first[j] = sets.sizes[SEQUENCES + player]
         sets.cell[j] = cell
         sets.n_actions[j] = count
         for k in range(count):
             sets.actions[cell + k] = actions[k]
-        sets.sizes[0] += 1
-        sets.sizes[1] += count
-        sets.sizes[2 + player] += count
+        sets.sizes[INFOSETS] += 1
+        sets.sizes[CELLS] += count
+        sets.sizes[SEQUENCES + player] += count
         return j
     if sets.n_actions[j] != count:
         return -1
@@ -145,7 +155,9 @@ def infoset_at(recall, sets, node, player, sequence, actions, count):
 def has_room(recall, sets, width):
     """Whether one more history, with up to `width` actions, fits in any case."""
     return (
-        recall.size[0] + 2 <= len(recall.parent) and sets.sizes[0] < len(sets.player) and sets.sizes[1] + width <= len(sets.actions)
+        recall.size[0] + 2 <= len(recall.parent)
+        and sets.sizes[INFOSETS] < len(sets.player)
+        and sets.sizes[CELLS] + width <= len(sets.actions)
     )
 
 
@@ -162,7 +174,7 @@ def merge(recall, sets, other, other_sets, node_of, sequence_of):
         node_of[n] = next_node(recall, node_of[other.parent[n]], other.own[n], other.public[n], other.private[n])
     sequence_of[0, 0] = 0
     sequence_of[1, 0] = 0
-    for j in range(other_sets.sizes[0]):
+    for j in range(other_sets.sizes[INFOSETS]):
         p = other_sets.player[j]
         count = other_sets.n_actions[j]
         cell = other_sets.cell[j]
@@ -179,15 +191,15 @@ def with_room(recall: Recall, sets: Sets, nodes: int, infosets: int, cells: int)
     """The same tree and sets with room for so many more, made by doubling wherever it is short."""
     capacity = _enough(len(recall.parent), int(recall.size[0]) + nodes)
     if capacity > len(recall.parent):
-        longer: Any = {name: extended(getattr(recall, name), capacity) for name in Recall._fields[:6]}
+        longer: Any = {name: extended(getattr(recall, name), capacity) for name in PER_NODE}
         recall = recall._replace(**longer, slots=np.full(2 * capacity, -1, np.int32))
         recall.infoset[recall.size[0] :] = -1
         put_all(recall)
-    capacity = _enough(len(sets.player), int(sets.sizes[0]) + infosets)
+    capacity = _enough(len(sets.player), int(sets.sizes[INFOSETS]) + infosets)
     if capacity > len(sets.player):
-        longer = {name: extended(getattr(sets, name), capacity) for name in Sets._fields[:6]}
+        longer = {name: extended(getattr(sets, name), capacity) for name in PER_INFOSET}
         sets = sets._replace(**longer)
-    capacity = _enough(len(sets.actions), int(sets.sizes[1]) + cells)
+    capacity = _enough(len(sets.actions), int(sets.sizes[CELLS]) + cells)
     if capacity > len(sets.actions):
         sets = sets._replace(actions=extended(sets.actions, capacity))
     return recall, sets
@@ -197,7 +209,8 @@ def bytes_for_room(recall: Recall, sets: Sets, nodes: int, infosets: int, cells:
     """The bytes that `with_room` will ask for while the old arrays are still there."""
     total = 0
     for arrays, used, more in (
-        (recall[:7], recall.size[0], nodes), (sets[:6], sets.sizes[0], infosets), (sets[6:7], sets.sizes[1], cells),
+        ([getattr(recall, name) for name in (*PER_NODE, "slots")], recall.size[0], nodes),
+        ([getattr(sets, name) for name in PER_INFOSET], sets.sizes[INFOSETS], infosets), ([sets.actions], sets.sizes[CELLS], cells),
     ):  # fmt: skip
         factor = _enough(len(arrays[0]), int(used) + more) / len(arrays[0])
         total += int(factor * sum(array.nbytes for array in arrays)) if factor > 1.0 else 0
@@ -206,7 +219,7 @@ def bytes_for_room(recall: Recall, sets: Sets, nodes: int, infosets: int, cells:
 
 def padded(sets: Sets, cells: int) -> Sets:
     """The sets with spare room for one more, with so many cells: enough for a walk that adds none."""
-    longer: Any = {name: extended(getattr(sets, name), len(sets.player) + 1) for name in Sets._fields[:6]}
+    longer: Any = {name: extended(getattr(sets, name), len(sets.player) + 1) for name in PER_INFOSET}
     return sets._replace(**longer, actions=extended(sets.actions, len(sets.actions) + cells))
 
 
@@ -214,15 +227,17 @@ def _enough(capacity: int, needed: int) -> int:
     """The first doubling of `capacity` that is at least `needed`."""
     while capacity < needed:
         capacity = max(2 * capacity, 1)
-    if capacity > 2**31:
-        raise UnseenError(f"there are over {needed:,} histories that a player can have in mind; up to {2**31:,} can be enumerated.")
+    if capacity > MOST_NODES:
+        raise UnseenError(
+            f"there are over {needed:,} histories that a player can have in mind; up to {MOST_NODES:,} can be enumerated."
+        )
     return capacity
 
 
 def trimmed(sets: Sets) -> Sets:
     """The sets without spare room."""
-    n, cells = int(sets.sizes[0]), int(sets.sizes[1])
-    shorter: Any = {name: getattr(sets, name)[:n].copy() for name in Sets._fields[:6]}
+    n, cells = int(sets.sizes[INFOSETS]), int(sets.sizes[CELLS])
+    shorter: Any = {name: getattr(sets, name)[:n].copy() for name in PER_INFOSET}
     return sets._replace(**shorter, actions=sets.actions[:cells].copy())
 
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
 from unseen.engine import extend_key, root_key
-from unseen.enumeration.infosets import Recall, Sets
+from unseen.enumeration.infosets import INFOSETS, SEQUENCES, Recall, Sets
 from unseen.errors import UnseenError
 from unseen.game import Game
 
@@ -28,12 +28,12 @@ MAX_SYMMETRIES = 62
 class Reduction(NamedTuple):
     """What a walk leaves out. `g` symmetries, of which the first changes nothing."""
 
-    settle: bool  # whether to stop at settled histories
+    stops_settled: bool  # whether to stop at settled histories
     image: NDArray[np.int64]  # (g, actions) what each symmetry makes of an action
     compose: NDArray[np.int64]  # (g, g) the symmetry that does the second, then the first
 
 
-def reduction(game: Game, settle: bool = False, symmetric: bool = False) -> Reduction:
+def reduction(game: Game, stops_settled: bool = False, symmetric: bool = False) -> Reduction:
     """The reduction that leaves out what it is told to."""
     identity = list(range(game.num_actions))
     images = game.symmetries() if symmetric else [identity]
@@ -46,7 +46,7 @@ def reduction(game: Game, settle: bool = False, symmetric: bool = False) -> Redu
         raise UnseenError(f"{type(game).__name__}.symmetries() is not a group of renamings of the actions.") from None
     if tuple(images[0]) != tuple(identity) or len(images) > MAX_SYMMETRIES:
         raise UnseenError(f"{type(game).__name__}.symmetries() must begin with [0, 1, 2, ...] and list up to {MAX_SYMMETRIES}.")
-    return Reduction(settle, np.array(images, np.int64), np.array(compose, np.int64))
+    return Reduction(stops_settled, np.array(images, np.int64), np.array(compose, np.int64))
 
 
 @piece
@@ -96,7 +96,7 @@ def fill_orbits(reduction, recall, sets, stabiliser, orbit):
     for n in range(2, recall.size[0]):
         before = stabiliser[recall.parent[n]]
         stabiliser[n] = still(reduction, before, recall.own[n] - 1) if recall.own[n] > 0 else before
-    for j in range(sets.sizes[0]):
+    for j in range(sets.sizes[INFOSETS]):
         for k in range(sets.n_actions[j]):
             kept = still(reduction, stabiliser[sets.node[j]], sets.actions[sets.cell[j] + k])
             orbit[sets.player[j], sets.first[j] + k] = len(reduction.image) // size(kept)
@@ -138,7 +138,7 @@ def fill_images(reduction, sets, stabiliser, keys, images):
     count = 0
     cells = 0
     is_counting = len(images.key) == 0
-    for j in range(sets.sizes[0]):
+    for j in range(sets.sizes[INFOSETS]):
         node = sets.node[j]
         for g in range(len(reduction.image)):
             is_new = True
@@ -173,7 +173,7 @@ def fill_images(reduction, sets, stabiliser, keys, images):
 def images_of(reduced: Reduction, recall: Recall, sets: Sets) -> Images:
     """The images of all information sets."""
     stabiliser = np.zeros(len(recall.parent), np.int64)
-    fill_orbits(reduced, recall, sets, stabiliser, np.zeros((2, int(sets.sizes[2:].max())), np.int64))
+    fill_orbits(reduced, recall, sets, stabiliser, np.zeros((2, int(sets.sizes[SEQUENCES:].max())), np.int64))
     keys = np.zeros((len(reduced.image), len(recall.parent)), np.uint64)
     fill_keys(reduced, recall, keys)
     images = new_images(*fill_images(reduced, sets, stabiliser, keys, new_images(0, 0)))
@@ -183,6 +183,6 @@ def images_of(reduced: Reduction, recall: Recall, sets: Sets) -> Images:
 
 def orbits_of(reduced: Reduction, recall: Recall, sets: Sets) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """How many images each sequence of each player has, shapes (q0,) and (q1,)."""
-    orbit = np.ones((2, int(sets.sizes[2:].max())), np.int64)
+    orbit = np.ones((2, int(sets.sizes[SEQUENCES:].max())), np.int64)
     fill_orbits(reduced, recall, sets, np.zeros(len(recall.parent), np.int64), orbit)
-    return orbit[0, : sets.sizes[2]].astype(float), orbit[1, : sets.sizes[3]].astype(float)
+    return orbit[0, : sets.sizes[SEQUENCES]].astype(float), orbit[1, : sets.sizes[SEQUENCES + 1]].astype(float)

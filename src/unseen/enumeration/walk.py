@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from unseen.compiling import kernel, piece
 from unseen.engine import own_part, step
 from unseen.enumeration.bundles import Bundles, bundle_of, bundles_fit, new_bundles
-from unseen.enumeration.infosets import has_room, infoset_at, next_node
+from unseen.enumeration.infosets import INFOSETS, has_room, infoset_at, next_node
 from unseen.enumeration.symmetry import everything, size, still, turn
 from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game
 
@@ -53,7 +53,7 @@ class Stack(NamedTuple):
     infoset: NDArray[np.int64]  # (max_length + 2,)
     node: NDArray[np.int64]  # (max_length + 2, 2) each player's node in `Recall`
     sequence: NDArray[np.int64]  # (max_length + 2, 2) each player's last sequence
-    reach: NDArray[np.float64]  # (max_length + 2,) the probability of chance's moves, times the histories that this stands for
+    chance_reach: NDArray[np.float64]  # (max_length + 2,) chance's reach probability, times the histories that this stands for
     place: NDArray[np.int64]  # (max_length + 2, width) the place of each action among those of the information set
     copies: NDArray[np.int64]  # (max_length + 2, width) how many actions each of `actions` stands for
     orientation: NDArray[np.int64]  # (max_length + 2, 2) by symmetry: how each player turns the board
@@ -78,10 +78,13 @@ class Sink(NamedTuple):
     bundles: Bundles  # BUNDLE
 
 
+SINK_ARRAYS = tuple(name for name in Sink._fields if name not in ("mode", "bundles"))
+
+
 def new_sink(mode: int, **arrays: NDArray[Any]) -> Sink:
     """A sink with the arrays its mode needs."""
     kinds = {"row": np.int32, "column": np.int32, "example": np.int64, "length": np.int64}
-    blanks: dict[str, Any] = {name: np.zeros(1, kinds.get(name, np.float64)) for name in Sink._fields[1:-1]}
+    blanks: dict[str, Any] = {name: np.zeros(1, kinds.get(name, np.float64)) for name in SINK_ARRAYS}
     return Sink(mode, **(blanks | arrays), bundles=new_bundles())
 
 
@@ -172,14 +175,14 @@ def arrive(game, stack, depth, recall, sets, reduction, out):
 
 
 @piece
-def settle(game, s, stack, depth, sink, counters):
+def record_end(game, s, stack, depth, sink, counters):
     """Pass on the terminal that was just reached. Returns DONE or a fault."""
     counters[TERMINALS] += 1
     if sink.mode == COUNT or sink.mode == EXAMPLES:
         return DONE
     row = stack.sequence[depth, 0]
     column = stack.sequence[depth, 1]
-    payoff = stack.reach[depth] * game.utility(s, 0)
+    payoff = stack.chance_reach[depth] * game.utility(s, 0)
     if not np.isfinite(payoff):
         return BAD_UTILITY
     if sink.mode == BUNDLE and payoff == 0.0:
@@ -214,7 +217,7 @@ def turn_on(stack, depth, reduction, a):
     stack.stabiliser[depth + 1, 2] = stack.stabiliser[depth, 2]
     if p == CHANCE:
         return a
-    stack.reach[depth + 1] *= stack.copies[depth, stack.next[depth] - 1]
+    stack.chance_reach[depth + 1] *= stack.copies[depth, stack.next[depth] - 1]
     stack.stabiliser[depth + 1, 2] = still(reduction, stack.stabiliser[depth, 2], a)
     own = reduction.image[stack.orientation[depth, p], a]
     g = turn(reduction, stack.stabiliser[depth, p], own)
@@ -238,9 +241,9 @@ def descend(game, stack, depth, tell, sets, reduction):
     s = stack.states[depth + 1]
     stack.sequence[depth + 1, 0] = stack.sequence[depth, 0]
     stack.sequence[depth + 1, 1] = stack.sequence[depth, 1]
-    stack.reach[depth + 1] = stack.reach[depth]
+    stack.chance_reach[depth + 1] = stack.chance_reach[depth]
     if p == CHANCE:
-        stack.reach[depth + 1] *= game.chance(stack.states[depth], a, stack.n_actions[depth])
+        stack.chance_reach[depth + 1] *= game.chance(stack.states[depth], a, stack.n_actions[depth])
     else:
         stack.sequence[depth + 1, p] = sets.first[stack.infoset[depth]] + k
         if reduction is not None and len(reduction.image) > 1:
@@ -273,7 +276,7 @@ def sink_has_room(sink, sets, stored, deepest):
     """Whether one more terminal or example fits in any case."""
     if sink.mode == STORE or sink.mode == BUNDLE:
         return stored < len(sink.row)
-    return sink.mode != EXAMPLES or (stored + deepest <= len(sink.example) and sets.sizes[0] < len(sink.length))
+    return sink.mode != EXAMPLES or (stored + deepest <= len(sink.example) and sets.sizes[INFOSETS] < len(sink.length))
 
 
 @piece
@@ -285,11 +288,11 @@ def wrap_up(stack, depth, sink, counters):
     if 1 <= stack.deciders[depth] <= 2 and end - start > 1:
         decider = stack.deciders[depth] - 1
         for k in range(start, end):
-            sink.payoff[k] /= stack.reach[depth]
+            sink.payoff[k] /= stack.chance_reach[depth]
         members = sink.row if decider == 0 else sink.column
         b = bundle_of(sink.bundles, decider, members, sink.payoff, start, end)
         members[start] = -1 - sink.bundles.number[b]
-        sink.payoff[start] = stack.reach[depth]
+        sink.payoff[start] = stack.chance_reach[depth]
         counters[STORED] = start + 1
     if depth > 0:
         stack.deciders[depth - 1] |= stack.deciders[depth]
@@ -303,7 +306,7 @@ def begin(game, stack, reduction):
     stack.sequence[0, 1] = 0
     stack.node[0, 0] = 0
     stack.node[0, 1] = 1
-    stack.reach[0] = 1.0
+    stack.chance_reach[0] = 1.0
     if reduction is not None:
         for viewer in range(2):
             stack.orientation[0, viewer] = 0
@@ -327,9 +330,9 @@ def advance(game, stack, depth, recall, sets, sink, reduction, counters, out, te
     counters[LONGEST] = max(counters[LONGEST], below)
     is_end = p == TERMINAL
     if reduction is not None:
-        is_end = is_end or (reduction.settle and game.settled(s))
+        is_end = is_end or (reduction.stops_settled and game.settled(s))
     if is_end:
-        status = settle(game, s, stack, below, sink, counters)
+        status = record_end(game, s, stack, below, sink, counters)
         return LEAF if status == DONE else status
     if below >= len(stack.n_actions) - 2:
         return TOO_LONG

@@ -15,7 +15,18 @@ from numpy.typing import NDArray
 
 from unseen.engine import scratch
 from unseen.enumeration.bundles import with_more_bundles
-from unseen.enumeration.infosets import Recall, Sets, bytes_for_room, extended, merge, new_recall, new_sets, trimmed, with_room
+from unseen.enumeration.infosets import (
+    SEQUENCES,
+    Recall,
+    Sets,
+    bytes_for_room,
+    extended,
+    merge,
+    new_recall,
+    new_sets,
+    trimmed,
+    with_room,
+)
 from unseen.enumeration.symmetry import Reduction
 from unseen.enumeration.walk import (
     AT_BOTTOM,
@@ -235,9 +246,13 @@ class Walker:
 
     def take_over(self, part: Walker) -> None:
         """Add what a walk over a part of the game has found, as if it had been found here."""
-        nodes, (infosets, cells), stored = int(part.recall.size[0]), part.sets.sizes[:2].tolist(), int(part.counters[STORED])
+        nodes, (infosets, cells), stored = (
+            int(part.recall.size[0]),
+            part.sets.sizes[:SEQUENCES].tolist(),
+            int(part.counters[STORED]),
+        )
         self.make_room(nodes, infosets, cells, stored)
-        node_of, sequence_of = np.zeros(nodes, np.int32), np.zeros((2, int(part.sets.sizes[2:].max())), np.int32)
+        node_of, sequence_of = np.zeros(nodes, np.int32), np.zeros((2, int(part.sets.sizes[SEQUENCES:].max())), np.int32)
         if merge(self.recall, self.sets, part.recall, part.sets, node_of, sequence_of) >= 0:
             # An information set has other actions in another part: one walk over both names the history.
             Walker(self.game, new_recall(), new_sets(), new_sink(COUNT), reduced=self.reduction).run()

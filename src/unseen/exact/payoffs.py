@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from unseen.compiling import kernel, piece
-from unseen.enumeration.bundles import empty_bundles, fill_bundles
-from unseen.enumeration.infosets import padded, with_room
+from unseen.enumeration.bundles import OF_PLAYER, empty_bundles, fill_bundles
+from unseen.enumeration.infosets import SEQUENCES, padded, with_room
 from unseen.enumeration.symmetry import Reduction, orbits_of
 from unseen.enumeration.walk import STREAM, Sink, new_sink
 from unseen.enumeration.walker import Enumeration, Part, Shared, Walker
@@ -89,7 +89,7 @@ class StoredPayoffs:
     """A sparse matrix of player 0's payoffs times chance's reach: rows are sequences of player 0, columns of player 1."""
 
     def __init__(self, found: Enumeration) -> None:
-        shape = (int(found.sets.sizes[2]), int(found.sets.sizes[3]))
+        shape = tuple(found.sets.sizes[SEQUENCES:].tolist())
         sink = found.sink
         entries = coo_array((sink.payoff, (sink.row, sink.column)), shape=shape)
         self.matrix: csr_array = entries.tocsr()  # adds up terminals with the same pair of sequences
@@ -118,7 +118,7 @@ class StoredPayoffs:
 def shares_of(reduced: Reduction | None, found: Enumeration) -> tuple[Floats, Floats]:
     """The part of an orbit's weight that each image of it has, by sequence, shapes (q0,) and (q1,)."""
     if reduced is None:
-        return np.ones(found.sets.sizes[2]), np.ones(found.sets.sizes[3])
+        return np.ones(found.sets.sizes[SEQUENCES]), np.ones(found.sets.sizes[SEQUENCES + 1])
     first, second = orbits_of(reduced, found.recall, found.sets)
     return 1.0 / first, 1.0 / second
 
@@ -130,10 +130,10 @@ class BundledPayoffs:
     """
 
     def __init__(self, found: Enumeration, reduced: Reduction) -> None:
-        self.sizes = found.sets.sizes[2:].tolist()
+        self.sizes = found.sets.sizes[SEQUENCES:].tolist()
         self.shares = shares_of(reduced, found)
         self.bundles = found.sink.bundles
-        self.parts = [n + int(b) for n, b in zip(self.sizes, self.bundles.size[2:], strict=True)]
+        self.parts = [n + int(b) for n, b in zip(self.sizes, self.bundles.size[OF_PLAYER:], strict=True)]
         places = []
         for ids, sequences in zip((found.sink.row, found.sink.column), self.sizes, strict=True):
             places.append(np.where(ids >= 0, ids, sequences - 1 - ids))
@@ -177,7 +177,7 @@ class StreamedPayoffs:
         self.shares = shares_of(reduced, found)
         self.recall, self.sets = found.recall, padded(found.sets, found.game.width)
         self.recall, _ = with_room(self.recall, self.sets, 2, 0, 0)
-        self.sizes = found.sets.sizes[2:].tolist()
+        self.sizes = found.sets.sizes[SEQUENCES:].tolist()
         self.workers = core_count(workers) if found.histories > LARGE else 1
         self.length = len(first_moves(self.game, PARTS_PER_WORKER * self.workers, self.reduction)[0]) if self.workers > 1 else 0
 

@@ -86,7 +86,7 @@ class SequenceForm:
         self.kind = "reduced" if reduced else "settled" if streamed else "whole"
         """Which information sets it has: all, those before endings are settled, or one for all images of these."""
         knows_endings = type(self.game).settled is not Game.settled
-        less = reduction(self.game, settle=True, symmetric=reduced) if reduced or (streamed and knows_endings) else None
+        less = reduction(self.game, stops_settled=True, symmetric=reduced) if reduced or (streamed and knows_endings) else None
         found = found or enumerate_game(self.game, store=not streamed, progress=progress, memory=memory, reduced=less)
         self.histories, self.terminals, self.longest = found.histories, found.terminals, found.longest
         self.players = (treeplex(found, 0), treeplex(found, 1))

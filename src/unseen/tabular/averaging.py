@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from unseen.compiling import kernel, piece
 from unseen.tabular.regret_matching import add_behaviour, positive_sum
-from unseen.tabular.table import NOWHERE, cells, first_block, n_actions, next_block, set_field
+from unseen.tabular.table import NOWHERE, SETS, cells, first_block, n_actions, next_block, set_field
 
 
 @piece
@@ -40,6 +40,6 @@ def catch_up(keeps, table, w, gamma, iterations):
 def catch_up_all(keeps, table, gamma, iterations):
     """The same at all sets, each after those that its player passes on the way to it."""
     w = first_block(table.size)
-    for _ in range(table.size[0]):
+    for _ in range(table.size[SETS]):
         catch_up(keeps, table, w, gamma, iterations)
         w = next_block(table.size, table.halves, w)
