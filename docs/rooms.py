@@ -11,18 +11,20 @@ from pathlib import Path
 
 SOURCE = Path(__file__).parent.parent / "src" / "unseen"
 ORDER = [
-    "errors", "version", "compiling", "options", "game", "games", "loading", "engine", "position", "random_play",
-    "run.workers", "run.progress", "run.files", "run.checkpoint", "run.logs", "enumeration.infosets",
-    "enumeration.symmetry", "enumeration.bundles", "enumeration.walk", "enumeration.walker", "enumeration.whole",
-    "belief.trellis", "belief.belief", "show.results", "show.figures", "show.playthrough", "show.strategies",
-    "show.convergence", "tabular.strategy_file", "tabular.strategy", "tabular.regret_matching", "tabular.table",
-    "tabular.averaging", "exact.treeplex", "exact.info", "exact.payoffs", "exact.sequence_form", "exact.equilibrium",
-    "testing.survey", "testing.conformance", "testing", "agents", "solving.minimisers", "solving.cfr",
-    "solving.traversal", "solving.outcome", "solving.solvers", "solving.algorithms", "solving.job", "solving.online",
-    "solving.agents", "search.aim", "search.flights", "search.root", "search.rules", "search.joint_rules",
-    "search.leaf", "search.tree", "search.loop", "search.searcher", "search.agents", "arena.names", "arena.referee",
-    "arena.human", "arena.matches", "arena.measures", "bench", "reproduce.page", "reproduce.mccfr", "reproduce.oos",
-    "cli.common", "cli.games", "cli.exact", "cli.solving", "cli.searching", "cli", "__main__",
+    "errors", "version", "compiling.lowering", "compiling.digest", "compiling.cache", "compiling.types",
+    "compiling.explaining", "compiling.notice", "compiling.decorators", "compiling", "options", "game", "games",
+    "loading", "engine", "position", "random_play", "run.workers", "run.progress", "run.files", "run.checkpoint",
+    "run.logs", "enumeration.infosets", "enumeration.symmetry", "enumeration.bundles", "enumeration.walk",
+    "enumeration.walker", "enumeration.whole", "belief.trellis", "belief.belief", "show.results", "show.figures",
+    "show.playthrough", "show.strategies", "show.convergence", "tabular.strategy_file", "tabular.strategy",
+    "tabular.regret_matching", "tabular.table", "tabular.averaging", "exact.treeplex", "exact.info", "exact.payoffs",
+    "exact.sequence_form", "exact.equilibrium", "testing.survey", "testing.report", "testing.inspector",
+    "testing.conformance", "testing", "agents", "solving.minimisers", "solving.cfr", "solving.traversal",
+    "solving.outcome", "solving.solvers", "solving.algorithms", "solving.job", "solving.online", "solving.agents",
+    "search.aim", "search.flights", "search.root", "search.rules", "search.joint_rules", "search.leaf", "search.tree",
+    "search.loop", "search.searcher", "search.agents", "arena.names", "arena.referee", "arena.human", "arena.matches",
+    "arena.measures", "bench", "reproduce.page", "reproduce.mccfr", "reproduce.oos", "cli.common", "cli.games",
+    "cli.exact", "cli.solving", "cli.searching", "cli", "__main__",
 ]  # fmt: skip
 """Every module; of `games`, the parts may import each other."""
 APART = {("search", "solving"), ("solving", "search")}

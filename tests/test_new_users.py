@@ -298,7 +298,7 @@ def code_of(history):
 
 
 def test_rare_faults_are_found_and_named(monkeypatch):
-    monkeypatch.setattr(unseen.testing.conformance, "STUCK_SECONDS", 1.0)
+    monkeypatch.setattr(unseen.testing.inspector, "STUCK_SECONDS", 1.0)
     monkeypatch.setattr(unseen.testing.survey, "STUCK_SECONDS", 1.0)
     sound = find_faults(Rare(), histories=500, playouts=5)
     assert sound.ok
@@ -321,7 +321,7 @@ def test_a_rule_that_never_returns_is_named(monkeypatch):
             out[0] = 0
             return 1
 
-    monkeypatch.setattr(unseen.testing.conformance, "STUCK_SECONDS", 1.0)
+    monkeypatch.setattr(unseen.testing.inspector, "STUCK_SECONDS", 1.0)
     (fault,) = find_faults(Endless(), seconds=0).faults
     assert fault.check == "actions endless"
     assert len(fault.history) == 2

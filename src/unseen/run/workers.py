@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
+from unseen.compiling import notice
 from unseen.errors import UnseenError
 
 AHEAD = 8
@@ -44,7 +45,7 @@ def run_all(make: Callable[..., Any], args: tuple[Any, ...], tasks: Iterable[Any
             yield job(task)
         return
     context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, context, _start, (make, args))
+    pool = ProcessPoolExecutor(workers, context, _start, (make, args, context.Value("b", int(notice.said))))
     try:
         waiting: deque[Future[Any]] = deque()
         for task in tasks:
@@ -84,8 +85,9 @@ def _main_hidden(is_hidden: bool) -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def _start(make: Callable[..., Any], args: tuple[Any, ...]) -> None:
+def _start(make: Callable[..., Any], args: tuple[Any, ...], said: Any) -> None:
     global _job
+    notice.shared = said
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for the results
     _job = make(*args)
 

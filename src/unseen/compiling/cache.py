@@ -1,0 +1,107 @@
+"""Machine code kept on disk, in files named by a digest of all that it was made from."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numba
+from numba.core import config
+from numba.core.caching import IndexDataCacheFile
+
+from unseen.compiling.digest import code_digest
+
+try:
+    import fcntl
+except ImportError:  # not everywhere
+    fcntl = None  # type: ignore[assignment]
+
+CACHE_FILES_PER_KERNEL = 64
+
+
+class ContentCacheFile(IndexDataCacheFile):
+    """Machine code in files named by a digest of all that it was made from.
+
+    Of several processes that want the same, one compiles, and the others wait for its result.
+    """
+
+    turns: ClassVar[dict[str, Any]] = {}
+    """The locks that this process holds while it compiles, by name of the file that it is going to write."""
+
+    def __init__(self, cache: Any, function: Callable[..., Any]) -> None:
+        base = cache._cache_file._index_name.removesuffix(".nbi")
+        super().__init__(cache_path=cache.cache_path, filename_base=base, source_stamp=None)
+        self._base, self._function = base, function
+
+    def _name(self, key: Any) -> str:
+        made_from = (key, numba.__version__, config.BOUNDSCHECK, code_digest(self._function))  # type: ignore[attr-defined]
+        return f"{self._base}.{hashlib.sha256(repr(made_from).encode()).hexdigest()[:32]}.nbc"
+
+    def load(self, key: Any) -> Any:
+        name = self._name(key)
+        found = self._read(name)
+        if found is None and self._wait_for_turn(name):
+            found = self._read(name)  # somebody else may have compiled it meanwhile
+            if found is not None:
+                self.end_turn(name)
+        return found
+
+    def _read(self, name: str) -> Any:
+        try:
+            return self._load_data(name)
+        except Exception:  # no file, or a damaged one, which will be compiled again and overwritten
+            return None
+
+    def _wait_for_turn(self, name: str) -> bool:
+        """Wait until no other process compiles this. Returns False if that cannot be known here."""
+        if fcntl is None:
+            return False
+        try:
+            lock = open(Path(tempfile.gettempdir()) / f"unseen-{os.getuid()}-{name[-36:]}.lock", "w")  # noqa: SIM115
+            fcntl.flock(lock, fcntl.LOCK_EX)  # the system ends it with the process, if not before
+        except OSError:
+            return False
+        self.turns[name] = lock
+        return True
+
+    @classmethod
+    def end_turn(cls, name: str) -> None:
+        if (lock := cls.turns.pop(name, None)) is not None:
+            with contextlib.suppress(OSError):
+                os.unlink(lock.name)
+            lock.close()
+
+    def save(self, key: Any, data: Any) -> None:
+        name = self._name(key)
+        try:
+            self._save_data(name, data)
+        except OSError:  # no space on the disk, say: compile again next time
+            return
+        finally:
+            self.end_turn(name)
+        siblings = Path(self._cache_path).glob(f"{self._base}.*.nbc")
+        by_age = sorted(siblings, key=_modified, reverse=True)
+        for old in by_age[CACHE_FILES_PER_KERNEL:]:
+            old.unlink(missing_ok=True)
+
+
+def _modified(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def with_content_cache(dispatcher: Any) -> Any:
+    """Switch on caching for a dispatcher, unless its function has no file (it was typed at a prompt)."""
+    try:
+        dispatcher.enable_caching()
+    except RuntimeError:
+        return dispatcher
+    dispatcher._cache._cache_file = ContentCacheFile(dispatcher._cache, dispatcher.py_func)
+    return dispatcher

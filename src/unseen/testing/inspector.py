@@ -1,0 +1,474 @@
+"""Calling the rules of a game at one history after another, as plain Python and compiled, and noting what is wrong."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from unseen.compiling import JIT_DISABLED, kernel
+from unseen.engine import step
+from unseen.enumeration.symmetry import reduction
+from unseen.errors import RuleError
+from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, PlainState, cut
+from unseen.position import Position, history_text, is_token, is_whole, percept_of, rule_exception
+from unseen.run.progress import Progress
+from unseen.testing.report import Fault, Report
+from unseen.testing.survey import STUCK_SECONDS, Endless, Surveyor, blame
+
+UNWRITTEN = -77
+LEFT_OVER = 85
+MIRRORED = 200
+"""The images of so many finished games are played."""
+MAX_NAMED = 40
+"""At histories with more actions, the names of only so many are compared."""
+DECLARED = {"num_actions": 1, "num_outcomes": 0, "max_length": 1}
+"""The numbers that a class declares, and the least that each may be."""
+
+
+@dataclass
+class _Node:
+    """A history being checked: its state, what each player has seen, and who moved last."""
+
+    history: tuple[int, ...]
+    state: PlainState
+    seen: tuple[tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]]
+    """By player 0, player 1 and the public."""
+    mover: int = CHANCE
+    player: int = TERMINAL
+    settled: list[float] | None = None
+    """The payoffs, if a history on the way here was said to be settled."""
+
+
+class _Broken(Exception):
+    """A rule raised an exception; it has been noted, and this history goes no further."""
+
+
+class Stopped(Exception):
+    """There is no point in going on: the next call may not return, either."""
+
+
+class _Endless(Exception):
+    """A rule in plain Python has been running for too long."""
+
+
+class Watchdog:
+    """Interrupts a rule in plain Python that does not return. Only the main thread of a process can have one."""
+
+    def __init__(self, inspector: Inspector) -> None:
+        self.inspector, self.is_possible = inspector, hasattr(signal, "setitimer")
+
+    def __enter__(self) -> None:
+        self.is_possible = self.is_possible and threading.current_thread() is threading.main_thread()
+        if self.is_possible:
+            self.before = signal.signal(signal.SIGALRM, self._look)
+            signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)
+
+    def _look(self, number: int, frame: Any) -> None:
+        if self.inspector.calling is not None and time.monotonic() - self.inspector.calling[2] > STUCK_SECONDS:
+            raise _Endless
+
+    def __exit__(self, *args: object) -> None:
+        if self.is_possible:
+            signal.setitimer(signal.ITIMER_REAL, 0.0)
+            signal.signal(signal.SIGALRM, self.before)
+
+
+class Inspector:
+    """Calls the rules at one history after another and notes what is wrong."""
+
+    def __init__(self, game: Game) -> None:
+        self.game = game
+        self.report = Report(game)
+        self.faults: dict[str, Fault] = {}
+        self.infosets: dict[Any, tuple[tuple[int, ...], dict[str, Any]]] = {}
+        self.pictures: dict[Any, tuple[tuple[int, ...], Any]] = {}
+        self.symmetries: list[list[int]] = []
+        self.mirrored = 0
+        self.compiled = not JIT_DISABLED
+        self.compact = game.new_states(1)
+        self.notes: dict[int, str] = {}
+        self.calling: tuple[str, tuple[int, ...], float] | None = None
+        """The rule that is being called, at which history and since when."""
+        single = any(game.state[name].base == np.float32 for name in game.state.names or ())
+        self.tolerance = 1e-5 if single else 1e-9  # compiled rules compute with what is stored, plain ones with more digits
+        game.is_tried = True  # this is where faulty games are looked at closely
+
+    # Noting -------------------------------------------------------------------------------------------------------------------
+
+    def fault(self, check: str, message: str, history: tuple[int, ...], details: str = "") -> None:
+        known = self.faults.get(check)
+        if known is None or len(history) < len(known.history):
+            name = type(self.game).__name__
+            self.faults[check] = Fault(check, f"{name}: {message}", history, history_text(self.game, history), details)
+
+    def call(self, history: tuple[int, ...], rule: str, *args: Any) -> Any:
+        """Call a rule in plain Python; an exception is a fault."""
+        self.calling = (rule, history, time.monotonic())
+        try:
+            return getattr(self.game, rule)(*args)
+        except _Endless as error:
+            self.fault(f"{rule} endless", f"{rule}() has not returned after {STUCK_SECONDS:g} seconds", history)
+            raise Stopped from error
+        except Exception as error:
+            self.fault(f"{rule} raises", rule_exception(self.game, rule, error).replace(rule, f"{rule}()", 1), history)
+            raise _Broken from error
+        finally:
+            self.calling = None
+
+    def number(self, history: tuple[int, ...], rule: str, *args: Any, whole: bool = False) -> Any:
+        """Call a rule that must return a number."""
+        value = self.call(history, rule, *args)
+        if not (is_whole(value) if whole else isinstance(value, (int, float, np.number))):
+            kind = "a whole number" if whole else "a number"
+            self.fault(f"{rule} type", f"{rule}() returned {value!r}, but must return {kind}", history)
+            raise _Broken
+        return int(value) if whole else float(value)
+
+    def twice(self, node: _Node, rule: str, *args: Any, call: Callable[..., Any] | None = None, **options: Any) -> Any:
+        """Call a rule twice, making sure that it says the same and leaves the state alone."""
+        before = node.state.copy()
+        call = call or self.number
+        first = call(node.history, rule, node.state, *args, **options)
+        second = call(node.history, rule, node.state, *args, **options)
+        if node.state.values() != before.values():
+            self.fault(f"{rule} changes the state", f"{rule}() changes the state, which only apply() may", node.history)
+            node.state = before
+        if first != second and not (first != first and second != second):
+            self.fault(f"{rule} not deterministic", f"{rule}() says {first} and then {second} of the same state", node.history)
+        return first
+
+    # The start ----------------------------------------------------------------------------------------------------------------
+
+    def survey(self, seconds: float, seed: int, progress: Progress | None) -> None:
+        """The cheap laws in compiled code."""
+        surveyor = Surveyor(self.game, seconds, seed, progress)
+        try:
+            found = surveyor.run()
+        except Endless as error:
+            self.fault("compiled endless", f"a compiled rule has not returned after {STUCK_SECONDS:g} seconds", error.history)
+            return
+        self.report.surveyed = found
+        if found.check:
+            details = blame(self.game, found.history)
+            self.fault(found.check, found.message, found.history, f"  In plain Python: {details}" if details else "")
+
+    def check_declarations(self) -> None:
+        game = self.game
+        for name, least in DECLARED.items():
+            value = getattr(game, name)
+            if not isinstance(value, (int, np.integer)) or value < least:
+                self.fault(name, f"{name} is {value!r}, but must be a whole number of at least {least}", ())
+        for rule in ("start", "player", "actions", "apply", "utility"):
+            if getattr(type(game), rule) is getattr(Game, rule):
+                self.fault(f"{rule} missing", f"the class does not define {rule}()", ())
+        if self.faults:
+            return
+        try:
+            self.symmetries = reduction(game, symmetric=True).image.tolist()[1:]
+        except Exception as error:
+            self.fault("symmetries", f"symmetries() cannot be used: {error}", ())
+
+    def root(self) -> _Node | None:
+        """The empty history, or None if the game cannot even be started."""
+        if any(check.endswith("missing") or check in DECLARED for check in self.faults):
+            return None
+        clean, dirty = self.game.new_state(), self.game.new_state()
+        for name in dirty.__slots__:
+            setattr(dirty, name, getattr(dirty, name) + LEFT_OVER)
+        try:
+            self.call((), "start", clean)
+            self.call((), "start", dirty)
+        except _Broken:
+            return None
+        for name, value in clean.values().items():
+            if dirty.values()[name] != value:
+                self.fault("start incomplete", f"start() does not set field {name!r}", ())
+        if self.compiled:
+            self.compare_start(clean)
+        return _Node((), clean, ((), (), ()))
+
+    # One history --------------------------------------------------------------------------------------------------------------
+
+    def visit(self, node: _Node | None) -> list[int]:
+        """Check one history; returns the actions to follow it by, none if it is over or broken."""
+        if node is None:
+            return []
+        self.report.histories += 1
+        self.report.longest = max(self.report.longest, len(node.history))
+        try:
+            return self.check(node)
+        except _Broken:
+            return []
+
+    def check(self, node: _Node) -> list[int]:
+        node.player = player = self.twice(node, "player", whole=True)
+        if player not in (0, 1, CHANCE, TERMINAL):
+            self.fault("player invalid", f"player() returns {player}, not 0, 1, CHANCE or TERMINAL", node.history)
+            return []
+        if self.game.simultaneous and (player == 1) != (node.mover == 0):
+            self.fault("simultaneous order", "the game is marked simultaneous, but its moves are not 0 and then 1", node.history)
+        self.check_renderings(node)
+        if player == TERMINAL:
+            self.check_utilities(node)
+            return []
+        if len(node.history) >= self.game.max_length:
+            self.fault("too long", f"the game is not over after max_length = {self.game.max_length} moves", node.history)
+            return []
+        if node.settled is None and self.twice(node, "settled", call=self.call):
+            node.settled = [self.number(node.history, "utility", node.state, who) for who in (0, 1)]
+        actions = self.check_actions(node, player)
+        if player == CHANCE:
+            self.check_chance(node, actions)
+        else:
+            self.check_infoset(node, player, actions)
+        return actions
+
+    def follow(self, node: _Node | None, action: int) -> _Node | None:
+        """The history one action longer, or None if the rules break on the way."""
+        if node is None:
+            return None
+        try:
+            return self.check_apply(node, action)
+        except _Broken:
+            return None
+
+    def check_utilities(self, node: _Node) -> None:
+        utilities = [self.twice(node, "utility", who) for who in (0, 1)]
+        if not all(map(isfinite, utilities)):
+            self.fault("utility not finite", f"the utilities are {utilities}, but must be finite", node.history)
+        elif abs(sum(utilities)) > 1e-9:
+            self.fault("not zero-sum", f"the utilities {utilities} do not sum to zero", node.history)
+        if node.settled is not None and not np.allclose(node.settled, utilities, rtol=1e-9):
+            said = f"settled() and utility() said earlier on this way that the payoffs are {node.settled}, but they are {utilities}"
+            self.fault("settled", said, node.history)
+        if self.compiled:
+            self.compare(node, TERMINAL, [], utilities)
+        if self.mirrored < MIRRORED and not self.faults:
+            self.mirrored += 1
+            for image in self.symmetries:
+                self.check_image(node, image, utilities)
+
+    def check_image(self, node: _Node, image: list[int], utilities: list[float]) -> None:
+        """A finished game whose actions are renamed must be one with the same players, tokens and payoffs."""
+        here, there = Position(self.game), Position(self.game)
+        for length, action in enumerate(node.history):
+            renamed = action if here.is_chance else image[action]
+            if there.player != here.player or renamed not in there.actions:
+                self.fault("symmetries", f"renamed by {image} it is not a proper history", node.history[: length + 1])
+                return
+            if here.is_chance and not np.allclose(here.chance_probabilities, there.chance_probabilities, rtol=1e-9):
+                self.fault("symmetries", f"renamed by {image} chance has other probabilities", here.history)
+                return
+            here.apply(action)
+            there.apply(renamed)
+            told = [[(bool(own), *tokens) for own, *tokens in position.seen(who)] for position in (here, there) for who in (0, 1)]
+            if told[:2] != told[2:] and not here.is_terminal:
+                self.fault("symmetries", f"renamed by {image} the players are told something else", here.history)
+                return
+        if not there.is_terminal or not np.allclose(there.utilities, utilities, rtol=1e-9):
+            self.fault("symmetries", f"renamed by {image} it ends otherwise", node.history)
+
+    def check_actions(self, node: _Node, player: int) -> list[int]:
+        bound, name = (self.game.num_outcomes, "num_outcomes") if player == CHANCE else (self.game.num_actions, "num_actions")
+        if player == CHANCE and not self.game.num_outcomes:
+            message = "player() says that chance moves, but the class does not say how many outcomes chance can have: num_outcomes"
+            self.fault("num_outcomes missing", message, node.history)
+            raise _Broken
+        out = np.full(self.game.width, UNWRITTEN, np.int64)
+        n = self.twice(node, "actions", out, whole=True)
+        actions = [int(a) for a in out[: max(n, 0)]]
+        if n < 1 or n > len(out):
+            self.fault("number of actions", f"actions() returns {n}, but must offer from 1 to {len(out)} actions", node.history)
+            raise _Broken
+        if any(a < 0 or a >= bound for a in actions):
+            wrong = next(a for a in actions if a < 0 or a >= bound)
+            said = "does not write all the actions it counts" if wrong == UNWRITTEN else f"offers {wrong}"
+            self.fault("action bound", f"actions() {said}; actions must be from 0 to {name} - 1 = {bound - 1}", node.history)
+            raise _Broken
+        if any(a >= b for a, b in pairwise(actions)):
+            self.fault("action order", f"actions() offers {actions}, which must be distinct and ascending", node.history)
+            actions = sorted(set(actions))
+        elif self.compiled:
+            self.compare(node, player, actions, [])
+        return actions
+
+    def check_chance(self, node: _Node, actions: list[int]) -> None:
+        n = len(actions)
+        p = [
+            self.twice(node, "chance", actions[0], n),
+            *(self.number(node.history, "chance", node.state, a, n) for a in actions[1:]),
+        ]
+        self.compare_chance(node, actions, p)
+        if not all(q > 0.0 for q in p):
+            self.fault("chance positive", f"chance() gives the probabilities {p}, which must all be positive", node.history)
+        elif abs(sum(p) - 1.0) > 1e-9:
+            self.fault("chance sum", f"the probabilities of chance sum to {sum(p)}, not to 1", node.history)
+
+    def check_infoset(self, node: _Node, player: int, actions: list[int]) -> None:
+        """All that the player to move is shown must be the same at histories that it cannot tell apart."""
+        some = actions if len(actions) <= MAX_NAMED else [*actions[: MAX_NAMED // 2], *actions[-MAX_NAMED // 2 :]]
+        names = [str(self.twice(node, "describe_action", a, call=self.call)) for a in some]
+        shown = {
+            "list of actions": actions,
+            "naming of actions": names,
+        }
+        earlier, before = self.infosets.setdefault((player, node.seen[player]), (node.history, shown))
+        for what, value in shown.items():
+            if before[what] != value:
+                where = history_text(self.game, earlier)
+                self.fault(
+                    f"infoset {what}",
+                    f"player {player + 1} has seen the same as at {where}, but the {what} is different: "
+                    f"{before[what]!r} there, {value!r} here",
+                    node.history,
+                )
+
+    def check_renderings(self, node: _Node) -> None:
+        """What a viewer is shown, moving or waiting, must be the same at histories that it cannot tell apart."""
+        for who in (0, 1, PUBLIC):
+            picture = self.twice(node, "render", who, call=self.call)
+            earlier, before = self.pictures.setdefault((who, node.seen[who]), (node.history, picture))
+            if before != picture:
+                viewer = "the public" if who == PUBLIC else f"player {who + 1}"
+                self.fault(
+                    "infoset rendering",
+                    f"{viewer} has seen the same as at {history_text(self.game, earlier)}, but the rendering is different: "
+                    f"{before!r} there, {picture!r} here",
+                    node.history,
+                )
+
+    def check_apply(self, node: _Node, a: int) -> _Node:
+        history = (*node.history, a)
+        results = []
+        for _ in range(2):
+            state, tell = node.state.copy(), np.zeros(3, object)
+            self.call(history, "apply", state, a, tell)
+            results.append((state, tell.tolist()))
+        (state, told), (state_again, told_again) = results
+        if state.values() != state_again.values() or told != told_again:
+            self.fault("apply not deterministic", "apply() does not do the same twice", history)
+        if not all(is_token(token) for token in told):
+            self.fault("token", f"apply() tells {told}; tokens must be whole numbers from 0 to {MAX_TOKEN}", history)
+            raise _Broken
+        if self.game.simultaneous and node.player == 0 and any(told):
+            message = "the game is marked simultaneous, but something is told between the two halves of a joint move"
+            self.fault("simultaneous tokens", message, history)
+        if self.compiled:
+            self.compare_apply(node, a, state, told)
+        seen = []
+        for who in (0, 1, PUBLIC):
+            percept = percept_of(who, node.player, a, told)
+            seen.append((*node.seen[who], percept) if any(percept) else node.seen[who])
+        return _Node(history, state, (seen[0], seen[1], seen[2]), mover=node.player, settled=node.settled)
+
+    # Compiled rules -------------------------------------------------------------------------------------------------------------
+
+    def run(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Call a kernel; if the rules do not compile that is a fault, and nothing compiled is tried again."""
+        try:
+            return function(self.game, *args)
+        except RuleError as error:
+            self.fault("compile", f"the rules do not compile: {str(error).rstrip('.')}", (), error.details)
+            self.compiled = False
+            return None
+
+    def compare_start(self, plain: PlainState) -> None:
+        """Start the game with the compiled rules."""
+        self.run(begin, self.compact)
+        if self.compiled:
+            self.compare_fields("start", plain, ())
+
+    def compare(self, node: _Node, player: int, actions: list[int], utilities: list[float]) -> None:
+        """Ask the compiled rules about the same state."""
+        out, payoffs = np.full(max(self.game.width, 2), UNWRITTEN, np.int64), np.zeros(2)
+        node.state.write(self.compact)
+        found = self.run(ask, self.compact, out, payoffs)
+        if found is None:
+            return
+        native = (int(found[0]), out[: found[1]].tolist())
+        if (player, actions) != native:
+            message = f"plain Python says (player, actions) {(player, actions)}, compiled {native}"
+            self.fault("compiled differs", message, node.history)
+        if bool(found[2]) != (player != TERMINAL and bool(self.game.settled(node.state))):
+            self.fault("compiled differs", f"the compiled settled() says {bool(found[2])}, the plain one does not", node.history)
+        if player == TERMINAL and not np.allclose(payoffs, utilities, rtol=self.tolerance, atol=1e-12, equal_nan=True):
+            message = f"plain Python says the utilities are {utilities}, compiled {payoffs.tolist()}"
+            self.fault("compiled utility", message, node.history)
+
+    def compare_chance(self, node: _Node, actions: list[int], plain: list[float]) -> None:
+        """Ask the compiled rules for the probabilities of chance."""
+        if not self.compiled:
+            return
+        node.state.write(self.compact)
+        native = np.zeros(len(actions))
+        self.run(ask_chance, self.compact, np.array(actions), native)
+        if self.compiled and not np.allclose(native, plain, rtol=self.tolerance, atol=1e-12, equal_nan=True):
+            message = f"plain Python says the probabilities of chance are {plain}, compiled {native.tolist()}"
+            self.fault("compiled chance", message, node.history)
+
+    def compare_apply(self, node: _Node, a: int, after: PlainState, told: list[int]) -> None:
+        """Play the same action with the compiled rules."""
+        tell = np.zeros(3, np.int64)
+        node.state.write(self.compact)
+        self.run(play, self.compact, a, tell)
+        if not self.compiled:
+            return
+        history = (*node.history, a)
+        self.compare_fields("apply", after, history)
+        if tell.tolist() != told:
+            self.fault("compiled tokens", f"plain apply() tells {told}, compiled {tell.tolist()}", history)
+
+    def compare_fields(self, rule: str, after: PlainState, history: tuple[int, ...]) -> None:
+        """Compare a plain state with what the compiled rules have made of the compact one."""
+        for name, plain in after.values().items():
+            kind, native = self.game.state[name].base, self.compact[name][0]
+            stored = cut(plain, kind)
+            is_same = (
+                np.allclose(stored, native, self.tolerance, equal_nan=True) if kind.kind == "f" else np.array_equal(stored, native)
+            )
+            if not is_same:
+                reason = "plain Python and compiled rules differ"
+            elif kind.kind in "iu" and kind.itemsize < 8 and not np.array_equal(stored, plain):
+                reason = f"the value does not fit its type {kind}"
+            else:
+                continue
+            self.fault(f"field {name}", f"after {rule}() field {name!r} is {plain} or {native.tolist()}: {reason}", history)
+
+
+@kernel
+def ask(game, states, out, payoffs):
+    """What the compiled rules say of a state: player, number of actions, is it settled; the actions or payoffs are written."""
+    s = states[0]
+    p = game.player(s)
+    is_settled = p != TERMINAL and game.settled(s)
+    if p == TERMINAL or is_settled:
+        payoffs[0] = game.utility(s, 0)
+        payoffs[1] = game.utility(s, 1)
+    return p, game.actions(s, out) if p != TERMINAL else 0, is_settled
+
+
+@kernel
+def begin(game, states):
+    """Start a game with the compiled rules."""
+    game.start(states[0])
+
+
+@kernel
+def ask_chance(game, states, actions, probabilities):
+    """The probabilities of chance's outcomes by the compiled rules."""
+    for k in range(len(actions)):
+        probabilities[k] = game.chance(states[0], actions[k], len(actions))
+
+
+@kernel
+def play(game, states, a, tell):
+    """Play one action with the compiled rules."""
+    step(game, states[0], a, tell)
