@@ -118,7 +118,7 @@ AGENTS: dict[str, Kind] = {
     ),
     "vr_oos": Kind(
         "The same search with its variance reduced: baselines for each history, exact averages, regret matching+ and later "
-        "simulations counting more. Several times less exploitable after the same simulations.",
+        "simulations counting more. In most games less exploitable after the same simulations, in some not.",
         f"{LANCTOT}; M. Schmid et al., Variance reduction in Monte Carlo counterfactual regret minimization, 2019; T. Davis, "
         "M. Schmid and M. Bowling, Low-variance and zero-variance baselines for extensive-form games, 2020", make_oos,
         with_defaults(OOS, {

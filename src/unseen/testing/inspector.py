@@ -320,6 +320,8 @@ class Inspector:
             "list of actions": actions,
             "naming of actions": names,
         }
+        if type(self.game).rollout is not Game.rollout:
+            shown["rollout"] = self.check_rollout(node, actions)
         earlier, before = self.infosets.setdefault((player, node.seen[player]), (node.history, shown))
         for what, value in shown.items():
             if before[what] != value:
@@ -330,6 +332,14 @@ class Inspector:
                     f"{before[what]!r} there, {value!r} here",
                     node.history,
                 )
+
+    def check_rollout(self, node: _Node, actions: list[int]) -> list[int]:
+        """What the game's own rule for playouts chooses here, for some random numbers."""
+        out = np.array(actions, np.int64)
+        chosen = [self.twice(node, "rollout", out, len(actions), u, whole=True) for u in (0.0, 0.3, 0.6, 0.999999)]
+        if not all(0 <= k < len(actions) for k in chosen):
+            self.fault("rollout", f"rollout() returns {chosen}, but must return indices below {len(actions)}", node.history)
+        return chosen
 
     def check_renderings(self, node: _Node) -> None:
         """What a viewer is shown, moving or waiting, must be the same at histories that it cannot tell apart."""
