@@ -138,6 +138,18 @@ def test_what_is_missing_is_named_once():
     assert [f.check for f in find_faults(Fraction(), seconds=0).faults] == ["num_actions"]
 
 
+def test_a_game_that_tells_too_much_gets_a_note():
+    class Careless(Sound):
+        """The first player is told what the second does, though it is never shown."""
+
+        def render(self, s, who):
+            return f"moves {s.moves}" + (f", last {s.last}" if who != 0 else "")
+
+    assert not find_faults("kuhn_poker", seconds=0).notes
+    (note,) = find_faults(Careless(), seconds=0).notes
+    assert note.startswith("player 1 is told which move is made at history [0]")
+
+
 def test_words_that_are_nearly_right():
     for args, words in (
         (("strategy", "a.strategy"), "GAME --strategy a.strategy"),

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 MAX_INFOSETS = 5000
 MAX_TICKS = 8
+MAX_LABEL, ROOM_FOR_LABELS = 28, 70
+"""Characters of a label below a bar, and of all of them side by side."""
 FEW_COLOURS = 10
 UNREACHED = 0.2
 
@@ -60,6 +62,11 @@ class Situation:
         first = words[0]
         title = " ".join([*first[:before], "…", *first[len(first) - after :]])
         return title, [" ".join(w[before : len(w) - after]).rstrip(",;") for w in words]
+
+
+def shorten(text: str, length: int) -> str:
+    """A text of up to so many characters: its end, where boards and hands mostly differ."""
+    return text if len(text) <= length else "…" + text[1 - length :]
 
 
 def _common(rows: list[list[str]]) -> int:
@@ -184,8 +191,12 @@ def _draw_panel(axis: Axes, strategy: Shown, situation: Situation, colour: Mappi
         axis.bar(0, 0, color=colour[name], label=name)  # for the legend, never faded
         bottom += height
     ticks = range(n) if n <= 13 else np.linspace(0, n - 1, MAX_TICKS).astype(int)
-    axis.set_xticks(list(ticks), [labels[t] for t in ticks])
+    words = [shorten(labels[t], MAX_LABEL) for t in ticks]
+    is_wide = max(map(len, words)) * len(words) > ROOM_FOR_LABELS
+    axis.set_xticks(
+        list(ticks), words, rotation=25 if is_wide else 0, ha="right" if is_wide else "center", fontsize=7 if is_wide else 9
+    )
     axis.set(ylim=(0, 1), xlim=(-0.6, n - 0.4), yticks=(0, 0.5, 1))
-    axis.set_title(f"player {situation.player + 1}: {title}", fontsize=9, loc="left")
+    axis.set_title(f"player {situation.player + 1}: {shorten(title, 3 * ROOM_FOR_LABELS // 2)}", fontsize=9, loc="left")
     axis.legend(fontsize=7, loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, ncols=1 + len(names) // 8)
     axis.spines[["top", "right"]].set_visible(False)

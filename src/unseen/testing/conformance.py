@@ -44,7 +44,7 @@ def find_faults(
     with contextlib.suppress(Stopped), Watchdog(inspector):
         _inspect(inspector, histories, playouts, seed, progress)
     report = inspector.report
-    report.notes = list(inspector.notes.values())
+    report.notes = inspector.notes()
     if not inspector.faults and inspector.compiled and seconds > 0.0:
         inspector.survey(seconds, seed, progress)
     report.faults = sorted(inspector.faults.values(), key=lambda fault: (len(fault.history), fault.history))

@@ -43,6 +43,8 @@ class _Node:
     """By player 0, player 1 and the public."""
     mover: int = CHANCE
     player: int = TERMINAL
+    already: tuple[int, int, int] = (0, 0, 0)
+    """How much each had seen before the last move."""
     settled: list[float] | None = None
     """The payoffs, if a history on the way here was said to be settled."""
 
@@ -94,7 +96,8 @@ class Inspector:
         self.mirrored = 0
         self.compiled = not JIT_DISABLED
         self.compact = game.new_states(1)
-        self.notes: dict[int, str] = {}
+        self.told: dict[tuple[int, tuple[int, ...]], list[tuple[Any, Any]]] = {}
+        """By viewer and history: what it was told of each move of another that was tried there, and what it was shown then."""
         self.calling: tuple[str, tuple[int, ...], float] | None = None
         """The rule that is being called, at which history and since when."""
         single = any(game.state[name].base == np.float32 for name in game.state.names or ())
@@ -159,6 +162,19 @@ class Inspector:
         if found.check:
             details = blame(self.game, found.history)
             self.fault(found.check, found.message, found.history, f"  In plain Python: {details}" if details else "")
+
+    def notes(self) -> list[str]:
+        """A player who is told of a move what it is never shown may be told too much: once for each player."""
+        found: dict[int, str] = {}
+        for (who, history), moves in self.told.items():
+            if who != PUBLIC and len({told for told, _ in moves}) > 1 and len({str(picture) for _, picture in moves}) == 1:
+                where = history_text(self.game, history)
+                found.setdefault(
+                    who,
+                    f"player {who + 1} is told which move is made at history {where}, but render() shows it the same after each; "
+                    "is it told too much?",
+                )
+        return list(found.values())
 
     def check_declarations(self) -> None:
         game = self.game
@@ -345,6 +361,9 @@ class Inspector:
         """What a viewer is shown, moving or waiting, must be the same at histories that it cannot tell apart."""
         for who in (0, 1, PUBLIC):
             picture = self.twice(node, "render", who, call=self.call)
+            if node.history and node.mover != who and picture is not None:
+                told = node.seen[who][-1] if len(node.seen[who]) > node.already[who] else None
+                self.told.setdefault((who, node.history[:-1]), []).append((told, picture))
             earlier, before = self.pictures.setdefault((who, node.seen[who]), (node.history, picture))
             if before != picture:
                 viewer = "the public" if who == PUBLIC else f"player {who + 1}"
@@ -377,7 +396,8 @@ class Inspector:
         for who in (0, 1, PUBLIC):
             percept = percept_of(who, node.player, a, told)
             seen.append((*node.seen[who], percept) if any(percept) else node.seen[who])
-        return _Node(history, state, (seen[0], seen[1], seen[2]), mover=node.player, settled=node.settled)
+        already = (len(node.seen[0]), len(node.seen[1]), len(node.seen[PUBLIC]))
+        return _Node(history, state, (seen[0], seen[1], seen[2]), node.player, already=already, settled=node.settled)
 
     # Compiled rules -------------------------------------------------------------------------------------------------------------
 
