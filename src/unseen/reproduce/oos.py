@@ -36,20 +36,20 @@ STITCHED = ("ISMCTS", "IST", "PST", "VR-PST")
 Cell = dict[str, Any]
 
 WHY = """\
-- *Table 1.* The paper searches for 1 and 5 seconds on a machine of 2014 and does not say how many simulations that was; here a search
-  has 20,000 and 100,000, which takes a sixtieth and a twelfth of a second. At a player's first move nothing public has happened,
-  so PST leads nowhere and *is* plain outcome sampling: that has an exploitability of 0.44 after 1 million simulations and 0.24
-  after 5 million (`python benchmarks/search.py --start`). So a factor of two to three between our columns and the paper's is one
-  of budget.
+- *Table 1.* The paper searches for 1 and 5 seconds on a machine of 2014 and does not say how many simulations that was; here a
+  search has 20,000 and 100,000, which takes a sixtieth and a twelfth of a second. At a player's first move nothing public has
+  happened, so PST leads nowhere and *is* plain outcome sampling: that has an exploitability of 0.44 after 1 million simulations
+  and 0.24 after 5 million (`python benchmarks/search.py --start`). So a factor of two to three between our columns and the
+  paper's is one of budget.
 - *Win rates against ISMCTS* grow with simulations, from a third with 4,000 to about 60% with 100,000; the mean over all budgets
   is below the paper's 55 to 60% because it includes the small ones. ISMCTS is ahead while simulations are few, and then stays
   where it is.
 - *LD(2,2).* The paper's 352 million information sets are those of a single round (21 x 2^24), and its searches take 25 seconds.
-  Played as a single round, PST (delta = 0.8) wins about half of 40 games with 1,000,000 simulations a move and about a fifth with
-  100,000. Here it is played in rounds, with 100,000. So this row compares another reading at a smaller budget; it does not
+  Played as a single round, PST (delta = 0.8) wins about half of 40 games with 1,000,000 simulations a move and about a fifth
+  with 100,000. Here it is played in rounds, with 100,000. So this row compares another reading at a smaller budget; it does not
   contradict the paper.
-- *Figure 2, Goofspiel.* The paper draws IST only, and so do we: what is public in II-Goofspiel is who won each bid, which leaves
-  most of the game to be led through, and its text says that targeting hardly matters there."""
+- *Figure 2, Goofspiel.* The paper draws IST only, and so do we: what is public in II-Goofspiel is who won each bid, which
+  leaves most of the game to be led through, and its text says that targeting hardly matters there."""
 
 
 @dataclass(frozen=True)
