@@ -300,7 +300,7 @@ PLANTED = [
 
 @pytest.mark.parametrize(("cls", "check", "words", "length"), PLANTED, ids=lambda v: getattr(v, "__name__", None))
 def test_planted_fault(cls, check, words, length):
-    report = find_faults(cls(), histories=300, playouts=0)
+    report = find_faults(cls(), histories=300, playouts=0, seconds=0)
     faults = {fault.check: fault for fault in report.faults}
     assert check in faults, f"found only {[str(f) for f in report.faults]}"
     fault = faults[check]
@@ -309,7 +309,7 @@ def test_planted_fault(cls, check, words, length):
     assert len(fault.history) == length
     assert str(list(fault.history)) in str(fault) or check == "compile"
     with pytest.raises(GameFault, match=cls.__name__):
-        check_game(cls(), histories=300, playouts=0)
+        check_game(cls(), histories=300, playouts=0, seconds=0)
 
 
 def test_at_least_ten_kinds_are_planted():
@@ -376,11 +376,11 @@ def test_floats_that_differ_in_the_last_bit_are_no_fault():
             u = (0.1 * (s.card[0] + 2)) ** 5
             return u if who == 0 else -u
 
-    check_game(Powers())
+    check_game(Powers(), seconds=0)
 
 
 def test_wide_games_do_not_fill_the_memory():
-    report = find_faults("one_card_poker(cards=5000)", histories=2000, playouts=2)
+    report = find_faults("one_card_poker(cards=5000)", histories=2000, playouts=2, seconds=0)
     assert report.ok
     assert not report.exhaustive
     assert report.histories < 2100
@@ -465,7 +465,7 @@ def test_games_without_decisions_and_without_moves():
             return 1.0 - 2 * who
 
     for cls, value, histories in ((Luck, 0.0, 10), (Over, 1.0, 1)):
-        check_game(cls())
+        check_game(cls(), seconds=0)
         assert unseen.enumerate_game(cls()).histories == histories
         assert unseen.solve_exactly(unseen.SequenceForm(cls())).value == pytest.approx(value)
         streamed = unseen.SequenceForm(cls(), streamed=True)

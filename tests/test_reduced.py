@@ -84,7 +84,7 @@ def test_settled_endings_change_nothing(options):
 @pytest.mark.parametrize("streamed", [False, True])
 def test_mirror_images_change_nothing(streamed):
     game = Centre()
-    check_game(game)
+    check_game(game, seconds=0)
     whole, reduced = SequenceForm(game), SequenceForm(game, streamed=streamed, reduced=True)
     assert 7.5 < whole.histories / reduced.histories <= 8.0
     for seed in (1, 2, 3):
@@ -145,7 +145,7 @@ class Luck(Game):
 
 @pytest.mark.parametrize("streamed", [False, True])
 def test_mirror_images_of_games_with_chance(streamed):
-    check_game(Luck())
+    check_game(Luck(), seconds=0)
     whole, reduced = SequenceForm(Luck()), SequenceForm(Luck(), streamed=streamed, reduced=True)
     for seed in (1, 2, 3):
         assert_same(whole, reduced, reduced.random(seed))
