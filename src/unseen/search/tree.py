@@ -33,6 +33,7 @@ from unseen.tabular.table import (
     fits,
     n_actions,
     n_second,
+    slot_of,
 )
 
 TINY, HUGE = 1e-250, 1e250
@@ -136,7 +137,7 @@ class SetTree(Compiled):
                     n = game.actions(s, work.out)
                     if n <= 0 or n > len(work.out):
                         return False
-                    w = add(table, key, p, work.out, n, 0)
+                    w = add(table, slot_of(table.slots, table.ints, key), key, p, work.out, n, 0)
                 n = n_actions(table.halves, w)
                 total = rule.choose(
                     memory, w, n, p == i, not is_inside, before0 if p == 0 else before1, 1.0 / (own * g), work.chances
@@ -265,4 +266,4 @@ def expand(game, s, key, table, work):
         return np.int64(NOWHERE)
     for k in range(m):
         work.pairs[n + k] = work.out[k]
-    return add(table, key, 0, work.pairs, n + m, m)
+    return add(table, slot_of(table.slots, table.ints, key), key, 0, work.pairs, n + m, m)

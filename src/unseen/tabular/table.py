@@ -156,11 +156,11 @@ def find(table, key):
 
 
 @piece
-def add(table, key, player, out, n, m):
-    """A new set with the `n` actions in `out`, of which `m` are player 1's at a joint node."""
+def add(table, slot, key, player, out, n, m):
+    """A new set, in this slot, with the `n` actions in `out`, of which `m` are player 1's at a joint node."""
     size = table.size
     w = size[WORDS] + size[SET_FIELDS]
-    table.slots[slot_of(table.slots, table.ints, key)] = w
+    table.slots[slot] = w
     table.ints[w] = np.int64(key)
     table.halves[2 * w + 2] = n
     table.halves[2 * w + 3] = m
@@ -176,11 +176,12 @@ def add(table, key, player, out, n, m):
 @piece
 def find_or_add(game, s, player, key, table, out):
     """The set with this key, added with the actions of the history `s` if it is new; NOWHERE if these are none."""
-    w = find(table, key)
+    slot = slot_of(table.slots, table.ints, key)
+    w = np.int64(table.slots[slot])
     if w == NOWHERE:
         n = game.actions(s, out)
         if 0 < n <= len(out):
-            w = add(table, key, player, out, n, 0)
+            w = add(table, slot, key, player, out, n, 0)
     return w
 
 
@@ -251,7 +252,7 @@ def fill_table(table, keys, player, first, count, actions, values):
     """Add sets with these keys and actions, and `values` as the first field of the actions. Room must have been made."""
     for j in range(len(keys)):
         last = first[j] + count[j]
-        w = add(table, keys[j], player[j], actions[first[j] : last], count[j], 0)
+        w = add(table, slot_of(table.slots, table.ints, keys[j]), keys[j], player[j], actions[first[j] : last], count[j], 0)
         for k in range(count[j]):
             table.floats[cells(w, count[j], 0) + k] = values[first[j] + k]
 
