@@ -67,9 +67,11 @@ def add_behaviour(values, first, n, total, gamma, average, weight):
 @piece
 def fill_behaviour(values, behaviour, first, n):
     """Write the behaviour to the same places of another array."""
-    total = positive_sum(values, first, n)
-    for k in range(n):
-        behaviour[first + k] = probability(values, first, n, total, k)
+    total = 0.0
+    for q in range(first, first + n):  # in one pass: sets on the sequence form are small, and this is all that is done there
+        total += max(values[q], 0.0)
+    for q in range(first, first + n):
+        behaviour[q] = max(values[q], 0.0) / total if total > 0.0 else 1.0 / n
 
 
 def matched(regrets: NDArray[np.float64]) -> NDArray[np.float64]:
