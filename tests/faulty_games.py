@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 import unseen
-from unseen import PUBLIC, TERMINAL, Game, Percept, Strategy
+from unseen import PUBLIC, TERMINAL, Game, Strategy
 from unseen.search.rules import OnlineOutcomeSampling
 
 
@@ -130,7 +130,7 @@ ENTRIES: dict[str, Callable[[Game], object]] = {
     "Strategy, from_function": lambda game: Strategy.from_function(game, lambda position: {0: 1.0}),
     "Strategy, file": saved_and_loaded,
     "Searcher": searched,
-    "Belief": lambda game: unseen.Belief(game, 0, [Percept(1, 1, 0)], None).count,
+    "Belief": lambda game: unseen.Belief(game, 0, [], None).count,
     "enumerate_game": unseen.enumerate_game,
     "info": unseen.info,
     "playouts": lambda game: unseen.playouts(game, 5000),

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from math import sqrt
 from types import SimpleNamespace
 
@@ -27,6 +28,7 @@ from unseen.arena.names import AGENTS, make_agent
 from unseen.arena.referee import play
 from unseen.enumeration.whole import example_histories
 from unseen.exact.treeplex import treeplex
+from unseen.reproduce import oos
 from unseen.search import agents as search_agents
 from unseen.search import searcher
 from unseen.solving import agents as solving_agents
@@ -147,89 +149,12 @@ def test_the_referee_tells_agents_what_they_may_know():
             assert tuple(watchers[seat].matches[-1]) == position.seen(seat)
 
 
-LEAK = """
-import random, sys
-import numpy as np
-from unseen import Belief, Position, Strategy, load, game_names
-from unseen.arena import referee
-from unseen.agents import Agent, Budget, Choice, RandomAgent, StrategyAgent
-from unseen.arena.names import make_agent
-from unseen.position import random_walk
-
-SMALL = {"one_card_poker": "one_card_poker(cards=4)", "ii_goofspiel": "ii_goofspiel(cards=4)",
-         "latent_ttt": "latent_ttt(choices=4)", "liars_dice": "liars_dice(faces=3)",
-         "princess_and_monster": "princess_and_monster(horizon=5)"}
-AGENTS = ["random", "oos(simulations=12)", "oos(targeting=public, simulations=12, weighting=running)", "vr_oos(simulations=12)",
-          "ismcts(simulations=12)", "ismcts(selection=exp3, simulations=12, keep=false, final=max)", "strategy"]
-
-class Follower(Agent):
-    "Plays a given history; if there is an agent inside, asks it first what it would do."
-    def __init__(self, moves, inside=None):
-        self.moves, self.inside, self.heard = moves, inside, []
-    def begin(self, *args):
-        self.place = 0
-        if self.inside: self.inside.begin(*args)
-    def observe(self, percept):
-        if self.inside: self.inside.observe(percept)
-    def choose(self, actions): ...
-    def act(self, actions):
-        if self.inside: self.heard.append(tuple(self.inside.choose(actions).items()))
-        self.place += 1
-        return Choice(self.moves[self.place - 1], {self.moves[self.place - 1]: 1.0})
-
-class Chance:
-    "Draws what a given history says."
-    def __init__(self, seed): self.place = 0
-    def choices(self, actions, weights):
-        self.place += 1
-        return [Chance.moves[self.place - 1]]
-
-def watched(game, history, seat, spec):
-    end = Position(game, history)
-    rng = random.Random(1)
-    while not end.is_terminal: end.apply(rng.choice(end.actions))
-    moves = {-1: [], 0: [], 1: []}
-    position = Position(game)
-    for a in end.history:
-        moves[position.player].append(a)
-        position.apply(a)
-    Chance.moves = moves[-1]
-    agent = StrategyAgent(Strategy.uniform(game)) if spec == "strategy" else make_agent(spec, game)
-    followers = [Follower(moves[p], agent if p == seat else None) for p in (0, 1)]
-    played = referee.play(game, followers, 5)
-    assert played.history == end.history, (played.fault, played.history, end.history)
-    turns = sum(Position(game, history[:n]).player == seat for n in range(len(history)))
-    return followers[seat].heard[: turns + 1]
-
-referee.random = type("module", (), {"Random": Chance})
-swaps = 0
-for name in game_names():
-    game = load(SMALL.get(name, name))
-    rng = random.Random(3)
-    for _ in range(40):
-        ways = [p.copy() for p in random_walk(game, rng)][:6]
-        ways = [p for p in ways if p.player >= 0 and Belief.at(p).count > 1]
-        if ways: break
-    else:
-        print("no hidden part:", name); continue
-    position = ways[-1]
-    others = [h for h in Belief.at(position).sample_histories(20, seed=1) if h != position.history][:1]
-    for other in others:
-        for spec in AGENTS:
-            a, b = (watched(game, h, position.player, spec) for h in (position.history, other))
-            assert a == b, (name, spec, position.history, other)
-            swaps += 1
-print("swaps", swaps)
-"""
-
-
-def test_no_agent_sees_what_is_hidden(tmp_path):
+def test_no_agent_sees_what_is_hidden():
     """Another history that fits the same percepts, the same seed: the same distributions, for every agent in every game."""
-    (tmp_path / "leak.py").write_text(LEAK)
-    env = os.environ | {"NUMBA_DISABLE_JIT": "1"}  # so that nothing need be compiled for so many games
-    done = subprocess.run([sys.executable, tmp_path / "leak.py"], capture_output=True, text=True, env=env, check=False)
+    env = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run([sys.executable, ROOT / "tests/leaks.py"], capture_output=True, text=True, env=env, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert int(done.stdout.split("swaps ")[1]) >= 12 * 7, done.stdout
+    assert int(done.stdout) >= 12 * 7
 
 
 # Names -----------------------------------------------------------------------------------------------------------------------
@@ -556,16 +481,19 @@ def test_agents_are_agents():
     assert all(issubclass(type(make_agent(name, load(KUHN))), Agent) for name in AGENTS)
 
 
-def test_the_paper_is_reproduced(tmp_path):
-    """At the size of a test: the page has its table, figure and claims, and nothing is done twice."""
-    done = run_cli("reproduce", "oos", "--quick", "--out", str(tmp_path), "--json")
+def test_the_paper_is_reproduced(tmp_path, monkeypatch):
+    """In games of a few histories: the page has its table, figure and claims, and nothing is done twice."""
+    small = {"dice": KUHN, "goofspiel": "ii_goofspiel(cards=3)", "larger": KUHN, "stitched": (30, 60), "aggregated": (90, 2)}
+    monkeypatch.setattr(oos, "QUICK", replace(oos.QUICK, **small, times=(30, 60), games=2, matches=2, larger_games=2))
+    arguments = ("reproduce", "oos", "--quick", "--out", str(tmp_path), "--json")
+    done = run_cli(*arguments)
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     page = (tmp_path / "quick.md").read_text()
     assert (tmp_path / "figure2_quick.png").exists()
     for words in (
-        "| PST | stitched | 300 |",
-        "| VR-PST | aggregated | 3,000 |",
+        "| PST | stitched | 30 |",
+        "| VR-PST | aggregated | 90 |",
         "0.203 + 0.211 = 0.414 (1 s)",
         "win rate of OOS against ISMCTS",
         "PST (delta = 0.8) wins 256 of 500",
@@ -574,9 +502,9 @@ def test_the_paper_is_reproduced(tmp_path):
     assert len(result["claims"]) == 11
     cell = tmp_path / "cells" / "quick_seed0_stitched_IST_0.json"
     other = json.loads(cell.read_text())
-    other["of"][1] = other["of"][1].replace("300", "200")
+    other["of"][1] = other["of"][1].replace("30", "20")
     cell.write_text(json.dumps(other))
-    again = run_cli("reproduce", "oos", "--quick", "--out", str(tmp_path), "--json")
+    again = run_cli(*arguments)
     assert json.loads(again.stdout) == result
     assert "stitched IST 0" in again.stderr  # what was made with other arguments is made anew
     assert "stitched PST" not in again.stderr

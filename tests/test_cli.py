@@ -8,24 +8,17 @@ import subprocess
 import sys
 
 import pytest
-from helpers import ROOT, run_cli
-from typer.testing import CliRunner
+from helpers import ROOT, run_cli, run_process
 
 from unseen import Strategy
-from unseen.cli.common import app
 
 SMUGGLER = "examples/smuggler.py:Smuggler"
 
 
 def invoke(*args: str) -> dict:
-    result = CliRunner().invoke(app, [*args, "--json"])
-    assert result.exit_code == 0, result.output
-    return json.loads(result.stdout)
-
-
-@pytest.fixture(autouse=True)
-def _in_root(monkeypatch):
-    monkeypatch.chdir(ROOT)
+    done = run_cli(*args, "--json")
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
 
 def test_json_has_the_promised_names():
@@ -50,10 +43,10 @@ def test_json_has_the_promised_names():
     ("exploitability", "xi", "--strategy", "uniform"), ("solve", "xi", "--iterations", "9"),
 ])  # fmt: skip
 def test_every_command_speaks_to_people_too(args):
-    result = CliRunner().invoke(app, list(args))
-    assert result.exit_code == 0, result.output
-    assert len(result.stdout) > 80
-    assert CliRunner().invoke(app, [args[0], "--help"]).exit_code == 0
+    done = run_cli(*args)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout) > 80
+    assert run_cli(args[0], "--help").returncode == 0
 
 
 def test_solve_save_and_measure_a_game_of_ones_own(tmp_path):
@@ -113,12 +106,12 @@ def test_what_a_users_file_prints_is_not_a_result(tmp_path):
 
 
 def test_a_terminal_without_the_characters():
-    done = run_cli("playthrough", "liars_dice", PYTHONIOENCODING="ascii")
+    done = run_process("playthrough", "liars_dice", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr
 
 
 def test_debug_shows_the_traceback():
-    done = run_cli("info", "kuhn_pokr", "--debug")
+    done = run_process("info", "kuhn_pokr", "--debug")
     assert done.returncode != 0
     assert "Traceback" in done.stderr
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from helpers import ROOT, run_cli
+from helpers import ROOT, run_process
 
 from unseen import Game, RuleError, SequenceForm, enumerate_game, load, playouts, solve_exactly
 from unseen.compiling import as_python, kernel, numba_type, piece
@@ -54,9 +54,15 @@ class Guess(Game):
 
 
 def value(file: Path, **env: str) -> float:
-    done = run_cli("value", f"{file}:Guess", "--json", **env)
+    done = run_process("value", f"{file}:Guess", "--json", **env)
     assert done.returncode == 0, done.stderr
     return float(json.loads(done.stdout)["value"])
+
+
+def won(file: Path) -> float:
+    """What the first player wins in random games, in a process of its own: the same games each time."""
+    command = [sys.executable, "-c", "import sys, unseen; print(unseen.playouts(sys.argv[1], 100, seed=1).mean)", f"{file}:Guess"]
+    return float(subprocess.run(command, capture_output=True, text=True, cwd=file.parent, check=True).stdout)
 
 
 def test_an_edited_rule_is_what_runs(tmp_path):
@@ -80,16 +86,14 @@ def test_an_edited_rule_is_what_runs(tmp_path):
     ("from rules.stakes import STAKE", "STAKE", "rules/stakes.py", "STAKE = 2.0", "STAKE = 6.0"),
     ("STAKES = np.loadtxt('stakes.txt')", "STAKES[1]", "stakes.txt", "1 2", "1 6"),
 ])  # fmt: skip
-def test_edited_numbers_beside_the_game_count(tmp_path, monkeypatch, imports, win, file, before, after):
-    monkeypatch.chdir(tmp_path)
+def test_edited_numbers_beside_the_game_count(tmp_path, imports, win, file, before, after):
     (tmp_path / "rules").mkdir()
     game, beside = tmp_path / "guess.py", tmp_path / file
     game.write_text(GUESS.format(imports=imports, tell="pass", win=win))
-    for text, want in ((before, 1.0), (after, 3.0)):
-        beside.write_text(text + "\n")
-        done = run_cli("value", f"{game}:Guess", "--json", cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout)["value"] == pytest.approx(want)
+    beside.write_text(before + "\n")
+    first = won(game)
+    beside.write_text(after + "\n")
+    assert won(game) == pytest.approx(3 * first)
 
 
 def test_classes_of_one_factory_have_their_own_code():
@@ -128,9 +132,9 @@ def test_an_edited_module_beside_the_game_counts_too(tmp_path):
     file, beside = tmp_path / "guess.py", tmp_path / "stakes.py"
     file.write_text(GUESS.format(imports="from stakes import stake", tell="pass", win="stake()"))
     beside.write_text("from unseen import piece\n\n@piece\ndef stake():\n    return 2.0\n")
-    assert value(file) == pytest.approx(1.0)
+    first = won(file)
     beside.write_text("from unseen import piece\n\n@piece\ndef stake():\n    return 6.0\n")
-    assert value(file) == pytest.approx(3.0)
+    assert won(file) == pytest.approx(3 * first)
 
 
 def test_an_edited_kernel_of_ones_own_is_what_runs(tmp_path):
@@ -158,10 +162,10 @@ def test_processes_that_compile_at_once_do_not_mix_up_their_games(tmp_path):
 
 def test_a_damaged_cache_file_is_compiled_anew(tmp_path):
     env = {"NUMBA_CACHE_DIR": str(tmp_path)}
-    assert run_cli("info", "kuhn_poker", "--json", **env).returncode == 0
+    assert run_process("info", "kuhn_poker", "--json", **env).returncode == 0
     for file in tmp_path.rglob("*.nbc"):
         file.write_bytes(file.read_bytes()[:100])
-    assert json.loads(run_cli("info", "kuhn_poker", "--json", **env).stdout)["histories"] == 58
+    assert json.loads(run_process("info", "kuhn_poker", "--json", **env).stdout)["histories"] == 58
 
 
 class Misspelt(KuhnPoker):
@@ -281,12 +285,12 @@ def test_keys_of_plain_python_are_those_of_machine_code():
 
 
 def test_everything_runs_without_compilation():
-    done = run_cli("info", "kuhn_poker", "--json", NUMBA_DISABLE_JIT="1")
+    done = run_process("info", "kuhn_poker", "--json", NUMBA_DISABLE_JIT="1")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["histories"] == 58
     assert "compiling" not in done.stderr
-    done = run_cli("exploitability", "leduc_poker(ranks=2, suits=2)", "--strategy", "uniform", "--json", NUMBA_DISABLE_JIT="1")
-    with_jit = run_cli("exploitability", "leduc_poker(ranks=2, suits=2)", "--strategy", "uniform", "--json")
+    done = run_process("exploitability", "leduc_poker(ranks=2, suits=2)", "--strategy", "uniform", "--json", NUMBA_DISABLE_JIT="1")
+    with_jit = run_process("exploitability", "leduc_poker(ranks=2, suits=2)", "--strategy", "uniform", "--json")
     assert json.loads(done.stdout)["exploitability"] == pytest.approx(json.loads(with_jit.stdout)["exploitability"], abs=1e-12)
 
 

@@ -32,6 +32,7 @@ PLAYED = [
     "oshi_zumo(coins=9, size=1, min_bid=2, horizon=12, alesia=True)", "blotto", "blotto(soldiers=7, fields=4)",
     "blotto(soldiers=5, fields=2)",
 ]  # fmt: skip
+GAMES = 300
 ENUMERATED = [
     "kuhn_poker", "leduc_poker", "liars_dice(faces=3)", "liars_dice(dice1=2, dice2=2, faces=2)", "ii_goofspiel",
     "wl_goofspiel(cards=3)", "goofspiel(cards=3, bids_seen=False)", "goofspiel(cards=4, order=descending)", "oshi_zumo(coins=5)",
@@ -76,11 +77,11 @@ def play(game: Game, rng: random.Random) -> Iterator[tuple[Position, pyspiel.Sta
 
 
 @pytest.mark.parametrize("spec", PLAYED)
-def test_same_moves_and_payoffs_in_a_thousand_games(spec):
+def test_same_moves_and_payoffs_in_random_games(spec):
     game, rng = unseen.load(spec), random.Random(5)
     pays_half = "goofspiel" in game.name and game.settings["payoff"] == "point_difference"  # OpenSpiel does
     partition = SamePartition(game)
-    for _ in range(1000):
+    for _ in range(GAMES):
         for position, state in play(game, rng):
             if position.is_terminal:
                 assert state.is_terminal()

@@ -278,15 +278,14 @@ def assert_unbiased(searcher, form, position, is_capped=False):
                 assert averages[c] == pytest.approx(plan[cell] * chances[cell[0]], abs=1e-9)
 
 
-@pytest.mark.parametrize("is_capped", [False, True])
-@pytest.mark.parametrize("delta", [0.0, 0.5, 0.9])
+@pytest.mark.parametrize(("delta", "is_capped"), [(0.0, False), (0.5, False), (0.9, False), (0.9, True)])
 @pytest.mark.parametrize("targeting", ["infoset", "public"])
 @pytest.mark.parametrize("spec", GAMES)
 def test_updates_are_exact_on_average(spec, targeting, delta, is_capped):
-    """For every match history, with the trellis and without it (the capped belief)."""
+    """For every match history, with the trellis and without it (the capped belief); if nothing is led, they are all the same."""
     form = SequenceForm(spec)
     searcher = with_full_tree(spec, OnlineOutcomeSampling(delta=delta), targeting)
-    for position in targets(form.game, targeting):
+    for position in targets(form.game, targeting)[: None if delta else 2]:
         assert_unbiased(searcher, form, position, is_capped)
 
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import inspect
 
 import pytest
 from helpers import ROOT
+
+import unseen
 
 described = importlib.util.spec_from_file_location("rooms", ROOT / "docs" / "rooms.py")
 rooms = importlib.util.module_from_spec(described)
@@ -73,3 +76,28 @@ def test_only_one_room_knows_numba():
         if path.parent.name != "compiling":
             assert "import numba" not in path.read_text(), path
             assert "from numba" not in path.read_text(), path
+
+
+RESULTS = {
+    "Choice", "Enumeration", "Equilibrium", "Evaluation", "Info", "Match", "Measured", "Percept", "Playouts", "RuleError", "Solved",
+}  # fmt: skip
+"""Public classes that the library makes, not its users."""
+
+
+def documented(name):
+    """The public functions and methods of a public name, each with the text that has to explain its arguments."""
+    thing = getattr(unseen, name)
+    if inspect.isfunction(thing):
+        yield name, thing, thing.__doc__
+    elif inspect.isclass(thing) and name not in RESULTS | {"Game"}:
+        yield name, thing.__init__, thing.__doc__
+        methods = {k: getattr(f, "__func__", f) for k, f in vars(thing).items() if not k.startswith("_")}
+        yield from ((f"{name}.{k}", f, f.__doc__) for k, f in methods.items() if inspect.isfunction(f))
+
+
+def test_every_argument_is_explained():
+    for name in unseen.__all__:
+        for full, function, text in documented(name):
+            if inspect.isfunction(function):
+                arguments = [p for p in inspect.signature(function).parameters if p not in ("self", "cls")]
+                assert not [p for p in arguments if f"`{p}" not in (text or "")], f"{full} does not explain all of {arguments}"

@@ -26,7 +26,7 @@ from unseen.tabular.strategy import Strategy
 
 @dataclass(frozen=True)
 class Budget:
-    """What an agent may spend on a move: simulations or seconds; 0 is no word about it."""
+    """What an agent may spend on a move: `simulations` or `seconds`; 0 is no word about it."""
 
     simulations: int = 0
     seconds: float = 0.0
@@ -54,35 +54,35 @@ class Agent(ABC):
     seen: list[Percept]
 
     def begin(self, game: Game, seat: int, seed: int, budget: Budget | None = None) -> None:
-        """A new game."""
+        """A new game: of `game`, as player `seat` (0 or 1), with random numbers of `seed`; `budget` is what a move may cost."""
         self.game, self.seat, self.seen = game, seat, []
         self.rng = random.Random(seed)
 
     def observe(self, percept: Percept) -> None:
-        """The agent is told something: 1 + its own action if it moved, the public token, its private token."""
+        """The agent is told `percept`: 1 + its own action if it moved, the public token, its private token."""
         self.seen.append(percept)
 
     @abstractmethod
     def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
-        """The probability of each of the legal actions, now that it is this agent's turn."""
+        """The probability of each of the legal `actions`, now that it is this agent's turn."""
 
     def act(self, actions: Sequence[int]) -> Choice:
-        """Choose, and draw from that."""
+        """Choose among the legal `actions`, and draw from that."""
         chances = self.choose(actions)
         return Choice(self.rng.choices(list(chances), list(chances.values()))[0], chances)
 
     def thinks(self, budget: Budget | None) -> str:
-        """What it spends on a move, in words that follow its name."""
+        """What it spends on a move if `budget` is what the match gives, in words that follow its name."""
         return ""
 
     def fork(self, seed: int) -> Agent:
-        """An agent of its own that has seen the same and remembers the same, with other random numbers from here on."""
+        """An agent of its own that has seen the same and remembers the same, with random numbers of `seed` from here on."""
         other = copy.copy(self)
         other.seen, other.rng = list(self.seen), random.Random(seed)
         return other
 
     def gathered(self, tree: Treeplex) -> NDArray[np.float64]:
-        """What a search has added up so far at each sequence of its player, shape (q,)."""
+        """What a search has added up so far at each sequence of its player's `tree`, shape (q,)."""
         raise UnseenError(f"{self.name} does not search, so there is nothing to aggregate; measure it by stitching.")
 
     @property

@@ -21,7 +21,10 @@ from unseen.games import REGISTRY
 
 
 def load(spec: str | Game | type[Game]) -> Game:
-    """The game that a string names. A game is returned as it is; a class of games is made with its defaults."""
+    """The game that `spec` names: `"leduc_poker"`, `"kuhn_poker(cards=4)"`, `"path/to/file.py:ClassName(option=value)"`.
+
+    A game is returned as it is; a class of games is made with its defaults.
+    """
     if isinstance(spec, Game):
         return spec
     if isinstance(spec, type) and issubclass(spec, Game):

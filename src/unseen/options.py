@@ -96,6 +96,11 @@ def parameter(
     """Declare a parameter with bounds: `cards: int = parameter(3, minimum=2, maximum=500, help="cards in the deck")`.
 
     Or with named values: `order: Any = parameter("shuffled", choices=("sorted", "shuffled"))`; rules see `self.order` as 0 or 1.
+
+    - `default`: its value if nobody gives another, which also says its type: bool, int or float.
+    - `minimum`, `maximum`: bounds that it may be equal to; `above`: one that it must exceed.
+    - `choices`: the words that it can be, if it is one.
+    - `help`: what people read about it.
     """
     return Parameter(default, minimum, maximum, help, choices, above)
 

@@ -37,7 +37,7 @@ class Percept(NamedTuple):
 
 
 class Position:
-    """A history of a game with the state it leads to.
+    """A `history` of a `game`, which may be given by name, with the state it leads to.
 
     `position.apply(a)` plays on, `position.child(a)` leaves this one alone; `player`, `actions`, `seen(who)` and `render(who)` say
     where it stands.
@@ -90,7 +90,7 @@ class Position:
         return payoffs[0] + 0.0, payoffs[1] + 0.0  # not -0.0
 
     def seen(self, who: int) -> tuple[Percept, ...]:
-        """The action-observation history of player 0, player 1 or PUBLIC."""
+        """The action-observation history of `who`: player 0, player 1 or PUBLIC."""
         if who not in (0, 1, PUBLIC):
             raise UnseenError(f"who is {who!r}, but must be 0, 1 or PUBLIC ({PUBLIC}).")
         return tuple(self._seen[who])
@@ -166,7 +166,7 @@ class Position:
 
     @classmethod
     def from_text(cls, text: str) -> Position:
-        """The position that `str(position)` was made from."""
+        """The position whose `str(position)` is `text`."""
         spec, _, moves = text.rpartition(":")
         if not spec or spec.endswith(".py"):  # no moves; the colon, if any, is the one before a class name
             spec, moves = text, ""
@@ -295,7 +295,7 @@ Game.trial = staticmethod(try_out)
 
 
 def fingerprint(game: Game | str) -> str:
-    """A digest of how the game behaves: its name, parameters and all that shows in some seeded random games.
+    """A digest of how `game` behaves: its name, parameters and all that shows in some seeded random games.
 
     It stays the same when only the text of the rules changes, so strategy files outlive a tidied source. A change of the rules that
     shows in none of those games is not noticed.

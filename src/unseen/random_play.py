@@ -59,7 +59,7 @@ class Playouts:
 
 
 def playouts(game: Game | str, games: int, seed: int = 0) -> Playouts:
-    """Play `games` games with uniformly random players. `game` is a game, or what names one."""
+    """Play `games` games with uniformly random players, by `seed`. `game` is a game, or what names one."""
     game = load(game)
     totals, rng, states, arrays = np.zeros(5), random_state(seed), game.new_states(1), scratch(game)
     for done in range(0, games, GAMES_PER_CALL):  # so that Ctrl-C is noticed in between

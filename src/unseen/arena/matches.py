@@ -209,7 +209,10 @@ def match(
 def replay(
     game: Game | str, first: str | Agent, second: str | Agent, k: int, seed: int = 0, budget: Budget | None = None
 ) -> Played:
-    """Game number `k` of the match with this seed, played again."""
+    """Game number `k` of a match, played again.
+
+    `game`, the agents `first` and `second`, `seed` and `budget` are those that `match` was called with.
+    """
     return _Table(load(game), (first, second), seed, budget, None)(k)
 
 

@@ -30,8 +30,11 @@ def check_agent(spec: str, game: Game) -> None:
 
 
 def make_agent(spec: str, game: Game | str) -> Agent:
-    """The agent that a string names, for a game: a name with options, the path of a strategy file, or `path/to/file.py:ClassName`,
-    a subclass of `Agent` that is made without arguments."""
+    """The agent for `game` that `spec` names.
+
+    That is a name with options, such as `"oos(simulations=1000)"`; the path of a strategy file; or `"path/to/file.py:ClassName"`,
+    a subclass of `Agent`.
+    """
     game = load(game)
     if os.path.isfile(spec):
         return StrategyAgent(Strategy.load(spec, game), spec)

@@ -25,9 +25,13 @@ DEFAULT_CAP = 1_000_000
 
 
 class Belief:
-    """All histories that fit what `viewer` (0, 1 or PUBLIC) has seen; with `to_move`, only those at which that player moves.
+    """All histories that fit what somebody has seen.
 
-    With `shortest`, those that go on, in silence, from a history that fits already are left out.
+    - `game`: a game, or what names one.
+    - `viewer`, `seen`: who (0, 1 or PUBLIC), and its percepts in order, as from `position.seen(viewer)`.
+    - `to_move`: only histories at which this player moves; None: any.
+    - `cap`: the most states in a layer of the trellis. Beyond that there is none, and `exact` is False.
+    - `shortest`: leave out histories that go on, in silence, from one that fits already.
     """
 
     def __init__(
@@ -50,7 +54,7 @@ class Belief:
 
     @classmethod
     def at(cls, position: Position, viewer: int | None = None, cap: int = DEFAULT_CAP) -> Belief:
-        """What `viewer` can believe at a position; by default the player to move, who knows that it is to move."""
+        """What `viewer` can believe at `position`; by default the player to move, who knows that it is to move. `cap` as above."""
         if viewer is None and position.player < 0:
             raise UnseenError(f"{position}: no player is to move; say whose belief it is to be (0, 1 or PUBLIC).")
         viewer = position.player if viewer is None else viewer
@@ -92,7 +96,7 @@ class Belief:
                 stack.append((int(trellis.child[e]), (*history, int(trellis.action[e]))))
 
     def sample_histories(self, n: int, seed: int = 0) -> list[tuple[int, ...]]:
-        """`n` histories drawn uniformly, with replacement."""
+        """`n` histories drawn uniformly, with replacement, by `seed`."""
         trellis = self._some()
         path, rng, shares = np.zeros(self.game.max_length + 1, np.int64), random_state(seed), self.shares
         drawn = []
@@ -115,7 +119,7 @@ class Belief:
         return trellis.states[ends[place]], counts
 
     def sample_worlds(self, n: int, seed: int = 0) -> NDArray[Any]:
-        """`n` states drawn uniformly from the distinct worlds, with replacement."""
+        """`n` states drawn uniformly from the distinct worlds, with replacement, by `seed`."""
         self._some()
         states, _ = self.worlds()
         return states[np.random.default_rng(seed).integers(len(states), size=n)]
@@ -144,7 +148,7 @@ class Belief:
         return [int(a) for a in trellis.action[trellis.first[node] : trellis.first[node + 1]]]
 
     def try_history(self, rng: python_random.Random) -> tuple[tuple[int, ...], float, bool]:
-        """Walk from the start, by uniformly chosen moves that stay on target, to the first history that fits.
+        """Walk from the start, by moves that stay on target, chosen uniformly with `rng`, to the first history that fits.
 
         Returns the history, the probability of this walk and whether it arrived: with a trellis it always does; without one a
         walk may get stuck.

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numba import njit
 from numba.core.registry import CPUDispatcher
+from numba.core.types import unliteral
 
 from unseen.compiling.cache import ContentCacheFile, with_content_cache
 from unseen.compiling.digest import is_compiled
@@ -23,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def kernel(function: F) -> F:
-    """Compile a function that Python calls. Release the GIL, cache on disk, and turn compiler errors into sentences."""
+    """Compile `function`, which Python calls. Release the GIL, cache on disk, and turn compiler errors into sentences."""
     if JIT_DISABLED:
         return _wrapping_uint64(function)
     dispatcher = with_content_cache(njit(**KERNEL_OPTIONS)(function))
@@ -52,7 +53,7 @@ def kernel(function: F) -> F:
 
 
 def piece(function: F) -> F:
-    """Compile a small function that kernels call. It is inlined, so splitting a kernel into pieces costs nothing."""
+    """Compile `function`, a small one that kernels call. It is inlined, so splitting a kernel into pieces costs nothing."""
     if JIT_DISABLED:
         return function
     options = {name: value for name, value in PIECE_OPTIONS.items() if name != "pipeline_class"}
@@ -61,6 +62,10 @@ def piece(function: F) -> F:
 
 class Piece(CPUDispatcher):
     """A dispatcher for kernels. For calls from Python, as by rules that run as plain Python, there is another one."""
+
+    def get_call_template(self, args: Any, kws: Any) -> Any:
+        """A number that is written out is compiled as any other of its type: inlining makes it a constant anyway."""
+        return super().get_call_template(tuple(map(unliteral, args)), {name: unliteral(kind) for name, kind in kws.items()})
 
     def __call__(self, *args: Any) -> Any:
         return self.for_python(*args)

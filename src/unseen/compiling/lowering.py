@@ -5,6 +5,7 @@ Numba would optimise every function and make machine code of it, though a piece 
 
 from __future__ import annotations
 
+import gc
 from typing import Any, ClassVar
 
 from numba.core import config
@@ -19,6 +20,10 @@ JIT_DISABLED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 
 class PieceLibrary(JITCodeLibrary):
     """Code that is only ever linked into kernels: neither what it calls is linked into it, nor is it optimised by itself."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Leave that to the kernel, which inlines it first."""
+        ll_module.data_layout = self._codegen._data_layout
 
     def finalize(self) -> None:
         self._finalize_dynamic_globals()
@@ -86,6 +91,16 @@ class _Compiler(CompilerBase):
         pipeline.passes = [(self.lowering if kind is NativeLowering else kind, text) for kind, text in pipeline.passes]
         pipeline.finalize()
         return [pipeline]
+
+    def compile_extra(self, func: Any) -> Any:
+        """Without looking for garbage meanwhile: much is made, and little of it thrown away before the end."""
+        was_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile_extra(func)
+        finally:
+            if was_enabled:
+                gc.enable()
 
 
 class PieceCompiler(_Compiler):

@@ -65,7 +65,7 @@ class Equilibrium(Result):
 
 
 def solve_exactly(game: SequenceForm | Game | str) -> Equilibrium:
-    """The value of a game and an equilibrium, by one linear program. Takes the game or, to save building it again, its form."""
+    """The value of `game` and an equilibrium, by one linear program. `game` may be its sequence form, if there is one already."""
     form = as_form(game)
     if not isinstance(form.payoffs, StoredPayoffs):
         raise UnseenError(

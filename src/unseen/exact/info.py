@@ -51,7 +51,7 @@ class Info(Result):
 def info(
     game: Game | str, *, workers: int | None = None, memory: int | None = None, progress: Progress | bool | None = None
 ) -> Info:  # fmt: skip
-    """Count the histories and information sets of a game by walking all of it.
+    """Count the histories and information sets of `game` by walking all of it.
 
     `workers` threads walk a large game (otherwise as many as there are cores), in up to `memory` bytes (otherwise 80% of what
     there is). `progress`: None shows a bar if a person is watching, True always, False never; a function is called with the

@@ -70,12 +70,14 @@ class Evaluation(Result):
 class SequenceForm:
     """A game, enumerated once, ready for exact evaluation.
 
-    `SequenceForm(game)` stores the payoffs; `SequenceForm(game, streamed=True)` walks the game for every answer instead, as far
-    as its payoffs are not settled. `memory` is the most bytes to use for walking it.
-
-    With `reduced=True` the form is that of a smaller game, whose equilibria are those of the whole that respect its symmetries:
-    without settled endings, one information set for all its images, and one entry of the payoffs where only one player still
-    decides. It can only hold strategies that respect the symmetries.
+    - `game`: a game, or what names one.
+    - `streamed`: do not store the payoffs, but walk the game for every answer, as far as they are not settled.
+    - `reduced`: the form of a smaller game, whose equilibria are those of the whole that respect its symmetries: without settled
+      endings, one information set for all its images, and one entry of the payoffs where only one player still decides. It can
+      only hold strategies that respect the symmetries.
+    - `progress`: None shows a bar if a person is watching, True always, False never; a function is called with the count.
+    - `memory`: the most bytes to use for walking the game.
+    - `found`: the game enumerated, if it has been.
     """
 
     def __init__(
@@ -118,7 +120,7 @@ class SequenceForm:
     # Strategies as arrays --------------------------------------------------------------------------------------------------
 
     def strategy(self, behaviour0: Floats, behaviour1: Floats) -> Strategy:
-        """A strategy made of one behaviour for each player, shapes (q0,) and (q1,)."""
+        """A strategy made of `behaviour0` and `behaviour1`, one for each player, shapes (q0,) and (q1,)."""
         if self.images is None:
             first, second = self.players
             return Strategy(
@@ -143,13 +145,13 @@ class SequenceForm:
         return self.strategy(*(t.uniform() for t in self.players))
 
     def random(self, seed: int = 0) -> Strategy:
-        """A profile drawn evenly from all that the form can hold: at each information set from the flat Dirichlet distribution."""
+        """A profile drawn evenly, by `seed`, from all that the form can hold: flat Dirichlet at each information set."""
         rng = np.random.default_rng(seed)
         weights = [np.concatenate([[1.0], rng.standard_exponential(t.sequences - 1)]) for t in self.players]
         return self.strategy(*(t.behaviour(w) for t, w in zip(self.players, weights, strict=True)))
 
     def behaviours(self, strategy: Strategy) -> tuple[Floats, Floats, int]:
-        """A strategy as one behaviour for each player, and how many information sets it left out (they choose evenly)."""
+        """`strategy` as one behaviour for each player, and how many information sets it left out (they choose evenly)."""
         if not isinstance(strategy, Strategy):
             raise UnseenError(f"strategy is {strategy!r}, but must be a Strategy, such as form.uniform() or Strategy.load(path).")
         strategy.check_game(self.game)
@@ -168,7 +170,10 @@ class SequenceForm:
     def read(
         self, strategy: Strategy, keys: NDArray[np.uint64], count: NDArray[np.int64], actions: NDArray[np.int32]
     ) -> tuple[Floats, int]:
-        """The probability of each action at the sets with these keys, and how many of them the strategy leaves out."""
+        """What `strategy` says of each action at the sets with these `keys`, and how many of them it leaves out.
+
+        Each set has `count` actions, shape (j,); they are in `actions`, shape (c,).
+        """
         starts = np.cumsum(count) - count
         probability = np.repeat(1.0 / count, count)
         at = strategy.find(keys)
@@ -204,14 +209,17 @@ class SequenceForm:
         return self.evaluate_plans(self.players[0].plan(behaviour0), self.players[1].plan(behaviour1), missing)
 
     def evaluate_plans(self, plan0: Floats, plan1: Floats, missing: int = 0) -> Evaluation:
-        """The same for a plan of each player, shapes (q0,) and (q1,)."""
+        """The same for a realisation plan of each player, `plan0` and `plan1`, shapes (q0,) and (q1,).
+
+        `missing` is passed on: how many information sets a strategy left out.
+        """
         values = self.payoffs.both(plan0, plan1)
         best0, best1 = (tree.best_response(v)[0] for tree, v in zip(self.players, values, strict=True))
         return Evaluation(self.game, (best0, best1), float(plan0 @ values[0]), missing)
 
 
 def exploitability(game: SequenceForm | Game | str, strategy: Strategy, *, streamed: bool = False, reduced: bool = False) -> float:
-    """The exact exploitability of a strategy: the sum of both players' best-response values against it.
+    """The exact exploitability of `strategy`: the sum of both players' best-response values against it.
 
     `game` is the game or, to save building it again, its sequence form. `streamed` walks the game instead of storing its payoffs,
     `reduced` leaves out mirror images and settled endings (see `SequenceForm`). For more than the sum: `SequenceForm.evaluate`.

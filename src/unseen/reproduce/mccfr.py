@@ -26,6 +26,8 @@ from unseen.solving.algorithms import make_solver
 from unseen.solving.solvers import Solver
 
 MARKS_PER_DECADE = 5
+SECONDS_TIMED = 2.0
+"""At least so long are iterations timed."""
 DECADES = 4
 """Evaluations are spread evenly over so many powers of ten of nodes, up to the last."""
 EPSILONS = (0.2, 0.4, 0.6, 0.8, 1.0)
@@ -78,13 +80,14 @@ class Experiment:
         return row.quick if self.quick else row.full
 
     def run(self) -> None:
-        """Do what is missing; the page is written after each game, so that stopping loses little."""
+        """Do what is missing; the page is written after each game with something new, so that stopping loses little."""
         for row in sorted(GAMES, key=lambda row: row.infosets):  # the quickest first
-            self.measure(row)
-            self.write()
+            is_news = self.measure(row)
+            if is_news or len(self.facts) == len(GAMES):
+                self.write()
 
-    def measure(self, row: Row) -> None:
-        """All runs of one game."""
+    def measure(self, row: Row) -> bool:
+        """All runs of one game. Returns whether any was missing."""
         wanted = {name: (algorithm, self.nodes * (FURTHER if name == "CFR" else 1)) for name, algorithm in ALGORITHMS.items()}
         wanted |= {f"epsilon {e}": (f"outcome_sampling(epsilon={e})", self.nodes // EPSILON_SHARE) for e in EPSILONS}
         facts_file = self.folder / f"{self.prefix(row)}.json"
@@ -109,6 +112,7 @@ class Experiment:
                 write_atomically(self.log(row, name, nodes), ["\n".join([*lines, ""]).encode()])
             self.runs[row.name, name] = read_log(self.log(row, name, nodes))
             self.runs[row.name, name].algorithm = name
+        return form is not None
 
     def prefix(self, row: Row) -> str:
         return row.name + ("_quick" if self.quick else "") + f"_seed{self.seed}"
@@ -290,12 +294,12 @@ def trace(solver: Solver, form: SequenceForm, nodes: int, decades: int, say: Say
     return points
 
 
-def time_per_iteration(solver: Solver, least: float = 2.0) -> float:
+def time_per_iteration(solver: Solver) -> float:
     """Seconds for an iteration, after some that are not counted."""
     solver.prepare()
     solver.run(2)
     iterations, began = 0, time.perf_counter()
-    while time.perf_counter() - began < least:
+    while time.perf_counter() - began < SECONDS_TIMED:
         solver.run(batch := max(iterations, 1))
         iterations += batch
     return (time.perf_counter() - began) / iterations

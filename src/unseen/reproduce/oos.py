@@ -92,6 +92,7 @@ class Experiment:
         self.is_quick = scale is QUICK
         self.cells: dict[str, Cell] = {}
         self.part = folder  # where an unfinished measurement is kept
+        self.has_news = False  # since the page was written
         self.picture = folder / ("figure2_quick.png" if self.is_quick else "figure2.png")
         make_folder(folder / "cells")
 
@@ -106,10 +107,11 @@ class Experiment:
             found = {"of": args, **compute(*args)}
             write_atomically(file, [json.dumps(found).encode()])
             self.part.unlink(missing_ok=True)
+            self.has_news = True
         self.cells[name] = found
 
     def run(self) -> None:
-        """Do what is missing, the page after each part."""
+        """Do what is missing; the page is written after each part with something new."""
         scale = self.scale
         for place, simulations in enumerate(scale.stitched):
             for name in STITCHED:
@@ -117,9 +119,11 @@ class Experiment:
         simulations, matches = scale.aggregated
         for name in STITCHED:
             self.cell(f"aggregated {name}", self.measure, scale.dice, agent(name, 0.9, simulations), matches)
-        self.write()
         for simulations in scale.times:
+            if self.has_news:
+                self.write()
             self.figure(simulations)
+        if self.has_news:
             self.write()
         pair = agent("PST", 0.8, scale.larger_simulations), agent("ISMCTS", 0, scale.larger_simulations)
         self.cell("larger match", self.match, scale.larger, *pair, scale.larger_games)
@@ -166,6 +170,7 @@ class Experiment:
 
     def write(self) -> None:
         """The page and its picture, of what is done."""
+        self.has_news = False
         self.draw()
         rates = ", ".join(f"{self.cells[f'stitched {name} 1']['rate']:,.0f} ({name})" for name in STITCHED)
         parts = [

@@ -44,7 +44,7 @@ def run_all(make: Callable[..., Any], args: tuple[Any, ...], tasks: Iterable[Any
             job = job or make(*args)
             yield job(task)
         return
-    context = multiprocessing.get_context("spawn")
+    context = _context(make.__module__)
     pool = ProcessPoolExecutor(workers, context, _start, (make, args, context.Value("b", int(notice.said))))
     try:
         waiting: deque[Future[Any]] = deque()
@@ -63,6 +63,15 @@ def run_all(make: Callable[..., Any], args: tuple[Any, ...], tasks: Iterable[Any
         for process in list((pool._processes or {}).values()):  # a search may take long, and nobody waits for it now
             process.terminate()
         pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _context(module: str) -> Any:
+    """How processes begin: as copies of one that has imported what they need, where the system can do that."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([module])
+    return context
 
 
 def can_travel(args: tuple[Any, ...]) -> bool:

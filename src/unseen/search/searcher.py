@@ -37,7 +37,11 @@ _PREPARED: set[tuple[type, ...]] = set()
 class Searcher(Declared):
     """Simulations for one player of a game. `aim` says what it has seen; `run` simulates; `behaviour` is what it makes of that.
 
-    `rule` says what a set does, `leaf` how simulations end where the tree does (evenly random play, unless told otherwise).
+    - `game`: a game, or what names one.
+    - `rule`: what an information set does: how it chooses, and what it learns (one of `unseen.rules`).
+    - `leaf`: how simulations end where the tree does: evenly random play, unless told otherwise (see unseen.search.leaf).
+    - `seed`: of all random choices.
+    - `options`: `targeting` ("none", "infoset" or "public"), `memory` (megabytes), `cap` (of beliefs).
     """
 
     targeting: int = parameter(
@@ -71,7 +75,7 @@ class Searcher(Declared):
         self.flights, self.work = new_flights(self.game, in_flight, self.leaf.needs_percepts), new_work(self.game, rng)
 
     def fork(self, seed: int) -> Searcher:
-        """A search of its own that goes on from here with other random numbers."""
+        """A search of its own that goes on from here with random numbers of `seed`."""
         other = copy.copy(self)
         table, baselines = (from_arrays(as_arrays(table)) for table in (self.learnt.table, self.learnt.baselines))
         other.learnt = Memory(table, baselines, self.learnt.totals.copy())
@@ -96,7 +100,7 @@ class Searcher(Declared):
     # Where simulations go -----------------------------------------------------------------------------------------------------
 
     def aim(self, player: int, seen: Iterable[Percept]) -> None:
-        """Lead simulations to where `player`, who is to move, has seen this."""
+        """Lead simulations to where `player`, who is to move, has seen the percepts `seen`."""
         targeting = TARGETINGS[self.targeting]
         if targeting == "public":
             shared = [Percept(0, percept.public, 0) for percept in seen if percept.public]
@@ -105,13 +109,13 @@ class Searcher(Declared):
             self.target = aim_at(self.game, player, seen, self.cap)
 
     def begin_at(self, roots: Roots) -> None:
-        """Let simulations begin at these roots from now on, and be led nowhere."""
+        """Let simulations begin at `roots` from now on (see unseen.search.root), and be led nowhere."""
         self.roots, self.target = roots, no_aim()
 
     # Simulating ---------------------------------------------------------------------------------------------------------------
 
     def run(self, simulations: int) -> None:
-        """So many more simulations, all of them to their end."""
+        """So many more `simulations`, all of them to their end."""
         end = self.simulations + simulations
         self.made += simulations
         while self.simulations < end or (self.flights.flight.status != IDLE).any():
@@ -137,7 +141,7 @@ class Searcher(Declared):
         return questions(self.game, self.flights, flights) if len(flights) else None
 
     def answer(self, flights: NDArray[np.int64], answers: NDArray[np.float64]) -> None:
-        """The answers, shape (q, w) or (q, 1), to what some of the flights want to know; these go on when `run` is called again."""
+        """The `answers`, shape (q, w) or (q, 1), to what some `flights` want to know; these go on when `run` is called again."""
         answers = np.asarray(answers, float)
         if answers.ndim != 2 or len(answers) != len(flights) or answers.shape[1] > self.game.width:
             raise UnseenError(
@@ -176,7 +180,10 @@ class Searcher(Declared):
     # What it has found --------------------------------------------------------------------------------------------------------
 
     def behaviour(self, player: int, seen: Sequence[Percept], n: int) -> NDArray[np.float64]:
-        """What it would play, shape (n,), at the set of `player` that has seen this; even if no simulation has come there."""
+        """What it would play, shape (n,), at the set of `n` actions where `player` has `seen` this.
+
+        Even, if no simulation has come there.
+        """
         self.catch_up()
         found = np.full(n, 1.0 / n)
         key = np.array([history_key(player, seen)], np.uint64)
@@ -189,7 +196,7 @@ class Searcher(Declared):
             catch_up_all(self.rule, self.learnt.table, float(self.rule.gamma), self.learnt.totals.weight[0])
 
     def sums(self, keys: NDArray[np.uint64], first: NDArray[np.int64], cells: int) -> NDArray[np.float64]:
-        """What has been added up for each action of the sets with these keys, from place `first` of each on; shape (cells,)."""
+        """What has been added up for each action of the sets with these `keys`, from place `first` of each on; shape (`cells`,)."""
         self.catch_up()
         found = np.zeros(cells)
         read_field(self.learnt.table, self.rule.played, keys, first, found)

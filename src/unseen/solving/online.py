@@ -22,7 +22,7 @@ class OnlineLearner:
     """One player that plays game after game: `act` at each of its turns, `end` with its payoff.
 
     `exploration` is the probability of an even choice. What it costs and how much less the updates vary for it balance at about
-    the number of games to the power -1/3.
+    the number of games to the power -1/3. `seed` is that of its random choices.
     """
 
     def __init__(self, exploration: float = 0.1, seed: int = 0) -> None:
@@ -36,11 +36,11 @@ class OnlineLearner:
         self._rng = random.Random(seed)
 
     def behaviour(self, key: int, actions: Sequence[int]) -> NDArray[np.float64]:
-        """What the learner has come to at an information set, without exploration: regret matching."""
+        """What the learner has come to at the set with this `key` and these `actions`, without exploring: regret matching."""
         return matched(self.regret.get(key, np.zeros(len(actions))))
 
     def act(self, key: int, actions: Sequence[int]) -> int:
-        """An action at the information set with this key, such as `position.infoset`."""
+        """One of the `actions` at the information set with this `key`, such as `position.infoset`."""
         behaviour = self.behaviour(key, actions)
         drawn = self.exploration / len(actions) + (1.0 - self.exploration) * behaviour
         place = self._rng.choices(range(len(actions)), drawn.tolist())[0]
@@ -49,7 +49,7 @@ class OnlineLearner:
         return actions[place]
 
     def end(self, payoff: float) -> None:
-        """The game is over: learn from it (equation 10, from the last choice back)."""
+        """The game is over, with this `payoff`: learn from it (equation 10, from the last choice back)."""
         weight = payoff / np.prod([drawn for *_, drawn in self._choices])
         tail = 1.0  # the probability that the behaviour goes on as it was played
         for key, place, probability, _ in reversed(self._choices):

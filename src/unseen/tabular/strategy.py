@@ -30,6 +30,10 @@ class Strategy:
 
     At an information set that is not in the table it chooses evenly, so an empty table is the uniform strategy, and the table
     of a search that never saw some part of the game is still a strategy for all of it.
+
+    `uniform`, `random`, `from_function` and `load` make one. From columns: `game`, or what names it; for each information set its
+    key in `keys`, whose it is in `player` and how many actions it has in `count`, shapes (j,); then, set by set, its legal
+    `actions`, ascending, and the `probability` of each, shapes (c,).
     """
 
     def __init__(
@@ -51,12 +55,15 @@ class Strategy:
 
     @classmethod
     def uniform(cls, game: Game | str) -> Strategy:
-        """The strategy that chooses evenly everywhere, with an empty table."""
+        """The strategy for `game` that chooses evenly everywhere, with an empty table."""
         return cls(game)
 
     @classmethod
     def random(cls, game: Game | str, seed: int = 0, progress: Progress | bool | None = None) -> Strategy:
-        """A strategy drawn from the flat Dirichlet distribution at each information set. Enumerates the game."""
+        """A strategy drawn from the flat Dirichlet distribution at each information set, by `seed`.
+
+        Enumerates `game`; `progress` is None for a bar if a person is watching, True, False, or a function of the count.
+        """
         found = enumerate_game(load(game), progress=progress)
         weights = np.random.default_rng(seed).standard_exponential(len(found.sets.actions))
         return cls._normalised(found.game, found.keys, found.sets.player, found.sets.n_actions, found.sets.actions, weights)
@@ -65,7 +72,7 @@ class Strategy:
     def from_function(
         cls, game: Game | str, choose: Callable[[Position], Mapping[int, float]], progress: Progress | bool | None = None
     ) -> Strategy:
-        """The strategy that a Python function describes.
+        """The strategy for `game` that a Python function describes; `progress` as in `random`.
 
         `choose(position)` is called once for each information set, with one position in it, and returns weights by action;
         actions that it leaves out get none. It must look only at what the player to move has seen.
@@ -115,7 +122,7 @@ class Strategy:
         return self.at(position.infoset, position.actions)
 
     def at(self, key: int, actions: Sequence[int]) -> dict[int, float]:
-        """The same at the information set with this key, at which these are the legal actions."""
+        """The same at the information set with this `key`, at which `actions` are the legal ones."""
         at = int(self.find(np.array([key], np.uint64))[0])
         if at < 0:
             return {action: 1.0 / len(actions) for action in actions}
@@ -123,26 +130,26 @@ class Strategy:
         return dict(zip(self.actions[cells].tolist(), self.probability[cells].tolist(), strict=True))
 
     def find(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """The row of each key in the table, -1 for those that are not there."""
+        """The row of each of the `keys`, shape (n,), in the table; -1 for those that are not there."""
         if not len(self.keys):
             return np.full(len(keys), -1, np.int64)
         place = np.minimum(np.searchsorted(self._sorted, keys), len(self.keys) - 1)
         return np.where(self._sorted[place] == keys, self._order[place], -1)
 
     def check_game(self, game: Game) -> None:
-        """Raise if this strategy is for another game."""
+        """Raise if this strategy is for another game than `game`."""
         if self.game != game:
             raise UnseenError(f"the strategy is for {self.game.spec}, not for {game.spec}.")
 
     # Files -------------------------------------------------------------------------------------------------------------------
 
     def save(self, path: str | Path) -> None:
-        """Write the strategy to a file; see docs/strategy-format.md. The old file stays whole until the new one is."""
+        """Write the strategy to the file `path`; see docs/strategy-format.md. The old file stays whole until the new one is."""
         strategy_file.write(Path(path), self.game, self._columns())
 
     @classmethod
     def load(cls, path: str | Path, game: Game | str | None = None) -> Strategy:
-        """Read a strategy from a file, refusing one that is damaged or made for another game than `game`.
+        """Read a strategy from the file `path`, refusing one that is damaged or made for another game than `game`.
 
         Without `game` the file's own word for it is used, which must be a game of the library: no file can make us run code.
         """
@@ -167,7 +174,7 @@ class Strategy:
         return strategies.strategy_figure(self, strategies.situations(self), panels)
 
     def draw(self, path: str | Path, panels: int = 12) -> None:
-        """Save that picture to a file (.png, .svg or .pdf)."""
+        """Save that picture, of up to `panels` situations, to the file `path` (.png, .svg or .pdf)."""
         save_picture(self.figure(panels), Path(path))
 
     def __repr__(self) -> str:
