@@ -18,7 +18,7 @@ ORDER = [
     "enumeration.walker", "enumeration.whole", "belief.trellis", "belief.belief", "show.results", "show.figures",
     "show.playthrough", "show.strategies", "show.convergence", "tabular.strategy_file", "tabular.strategy",
     "tabular.regret_matching", "tabular.table", "tabular.averaging", "exact.treeplex", "exact.info", "exact.payoffs",
-    "exact.sequence_form", "exact.equilibrium", "testing.survey", "testing.report", "testing.inspector",
+    "exact.sequence_form", "exact.equilibrium", "testing.survey", "testing.report", "testing.compiled_rules", "testing.inspector",
     "testing.conformance", "testing", "agents", "solving.minimisers", "solving.cfr", "solving.traversal",
     "solving.outcome", "solving.solvers", "solving.algorithms", "solving.job", "solving.online", "solving.agents",
     "search.aim", "search.flights", "search.root", "search.rules", "search.joint_rules", "search.leaf", "search.tree",

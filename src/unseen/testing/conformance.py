@@ -45,7 +45,7 @@ def find_faults(
         _inspect(inspector, histories, playouts, seed, progress)
     report = inspector.report
     report.notes = inspector.notes()
-    if not inspector.faults and inspector.compiled and seconds > 0.0:
+    if not inspector.faults and inspector.compiled.is_usable and seconds > 0.0:
         inspector.survey(seconds, seed, progress)
     report.faults = sorted(inspector.faults.values(), key=lambda fault: (len(fault.history), fault.history))
     return report

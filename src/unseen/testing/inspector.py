@@ -1,4 +1,4 @@
-"""Calling the rules of a game at one history after another, as plain Python and compiled, and noting what is wrong."""
+"""Calling the rules of a game at one history after another as plain Python, and noting what is wrong."""
 
 from __future__ import annotations
 
@@ -13,17 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from unseen.compiling import JIT_DISABLED, kernel
-from unseen.engine import step
 from unseen.enumeration.symmetry import reduction
-from unseen.errors import RuleError
-from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, PlainState, cut
+from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, PlainState
 from unseen.position import Position, history_text, is_token, is_whole, percept_of, rule_exception
 from unseen.run.progress import Progress
+from unseen.testing.compiled_rules import UNWRITTEN, CompiledRules
 from unseen.testing.report import Fault, Report
 from unseen.testing.survey import STUCK_SECONDS, Endless, Surveyor, blame
 
-UNWRITTEN = -77
 LEFT_OVER = 85
 MIRRORED = 200
 """The images of so many finished games are played."""
@@ -94,14 +91,11 @@ class Inspector:
         self.pictures: dict[Any, tuple[tuple[int, ...], Any]] = {}
         self.symmetries: list[list[int]] = []
         self.mirrored = 0
-        self.compiled = not JIT_DISABLED
-        self.compact = game.new_states(1)
+        self.compiled = CompiledRules(game, self.fault)
         self.told: dict[tuple[int, tuple[int, ...]], list[tuple[Any, Any]]] = {}
         """By viewer and history: what it was told of each move of another that was tried there, and what it was shown then."""
         self.calling: tuple[str, tuple[int, ...], float] | None = None
         """The rule that is being called, at which history and since when."""
-        single = any(game.state[name].base == np.float32 for name in game.state.names or ())
-        self.tolerance = 1e-5 if single else 1e-9  # compiled rules compute with what is stored, plain ones with more digits
         game.is_tried = True  # this is where faulty games are looked at closely
 
     # Noting -------------------------------------------------------------------------------------------------------------------
@@ -207,8 +201,7 @@ class Inspector:
         for name, value in clean.values().items():
             if dirty.values()[name] != value:
                 self.fault("start incomplete", f"start() does not set field {name!r}", ())
-        if self.compiled:
-            self.compare_start(clean)
+        self.compiled.compare_start(clean)
         return _Node((), clean, ((), (), ()))
 
     # One history --------------------------------------------------------------------------------------------------------------
@@ -265,8 +258,7 @@ class Inspector:
         if node.settled is not None and not np.allclose(node.settled, utilities, rtol=1e-9):
             said = f"settled() and utility() said earlier on this way that the payoffs are {node.settled}, but they are {utilities}"
             self.fault("settled", said, node.history)
-        if self.compiled:
-            self.compare(node, TERMINAL, [], utilities)
+        self.compiled.compare(node.history, node.state, TERMINAL, [], utilities)
         if self.mirrored < MIRRORED and not self.faults:
             self.mirrored += 1
             for image in self.symmetries:
@@ -312,8 +304,8 @@ class Inspector:
         if any(a >= b for a, b in pairwise(actions)):
             self.fault("action order", f"actions() offers {actions}, which must be distinct and ascending", node.history)
             actions = sorted(set(actions))
-        elif self.compiled:
-            self.compare(node, player, actions, [])
+        else:
+            self.compiled.compare(node.history, node.state, player, actions, [])
         return actions
 
     def check_chance(self, node: _Node, actions: list[int]) -> None:
@@ -322,7 +314,7 @@ class Inspector:
             self.twice(node, "chance", actions[0], n),
             *(self.number(node.history, "chance", node.state, a, n) for a in actions[1:]),
         ]
-        self.compare_chance(node, actions, p)
+        self.compiled.compare_chance(node.history, node.state, actions, p)
         if not all(q > 0.0 for q in p):
             self.fault("chance positive", f"chance() gives the probabilities {p}, which must all be positive", node.history)
         elif abs(sum(p) - 1.0) > 1e-9:
@@ -390,115 +382,10 @@ class Inspector:
         if self.game.simultaneous and node.player == 0 and any(told):
             message = "the game is marked simultaneous, but something is told between the two halves of a joint move"
             self.fault("simultaneous tokens", message, history)
-        if self.compiled:
-            self.compare_apply(node, a, state, told)
+        self.compiled.compare_apply(history, node.state, state, told)
         seen = []
         for who in (0, 1, PUBLIC):
             percept = percept_of(who, node.player, a, told)
             seen.append((*node.seen[who], percept) if any(percept) else node.seen[who])
         already = (len(node.seen[0]), len(node.seen[1]), len(node.seen[PUBLIC]))
         return _Node(history, state, (seen[0], seen[1], seen[2]), node.player, already=already, settled=node.settled)
-
-    # Compiled rules -------------------------------------------------------------------------------------------------------------
-
-    def run(self, function: Callable[..., Any], *args: Any) -> Any:
-        """Call a kernel; if the rules do not compile that is a fault, and nothing compiled is tried again."""
-        try:
-            return function(self.game, *args)
-        except RuleError as error:
-            self.fault("compile", f"the rules do not compile: {str(error).rstrip('.')}", (), error.details)
-            self.compiled = False
-            return None
-
-    def compare_start(self, plain: PlainState) -> None:
-        """Start the game with the compiled rules."""
-        self.run(begin, self.compact)
-        if self.compiled:
-            self.compare_fields("start", plain, ())
-
-    def compare(self, node: _Node, player: int, actions: list[int], utilities: list[float]) -> None:
-        """Ask the compiled rules about the same state."""
-        out, payoffs = np.full(max(self.game.width, 2), UNWRITTEN, np.int64), np.zeros(2)
-        node.state.write(self.compact)
-        found = self.run(ask, self.compact, out, payoffs)
-        if found is None:
-            return
-        native = (int(found[0]), out[: found[1]].tolist())
-        if (player, actions) != native:
-            message = f"plain Python says (player, actions) {(player, actions)}, compiled {native}"
-            self.fault("compiled differs", message, node.history)
-        if bool(found[2]) != (player != TERMINAL and bool(self.game.settled(node.state))):
-            self.fault("compiled differs", f"the compiled settled() says {bool(found[2])}, the plain one does not", node.history)
-        if player == TERMINAL and not np.allclose(payoffs, utilities, rtol=self.tolerance, atol=1e-12, equal_nan=True):
-            message = f"plain Python says the utilities are {utilities}, compiled {payoffs.tolist()}"
-            self.fault("compiled utility", message, node.history)
-
-    def compare_chance(self, node: _Node, actions: list[int], plain: list[float]) -> None:
-        """Ask the compiled rules for the probabilities of chance."""
-        if not self.compiled:
-            return
-        node.state.write(self.compact)
-        native = np.zeros(len(actions))
-        self.run(ask_chance, self.compact, np.array(actions), native)
-        if self.compiled and not np.allclose(native, plain, rtol=self.tolerance, atol=1e-12, equal_nan=True):
-            message = f"plain Python says the probabilities of chance are {plain}, compiled {native.tolist()}"
-            self.fault("compiled chance", message, node.history)
-
-    def compare_apply(self, node: _Node, a: int, after: PlainState, told: list[int]) -> None:
-        """Play the same action with the compiled rules."""
-        tell = np.zeros(3, np.int64)
-        node.state.write(self.compact)
-        self.run(play, self.compact, a, tell)
-        if not self.compiled:
-            return
-        history = (*node.history, a)
-        self.compare_fields("apply", after, history)
-        if tell.tolist() != told:
-            self.fault("compiled tokens", f"plain apply() tells {told}, compiled {tell.tolist()}", history)
-
-    def compare_fields(self, rule: str, after: PlainState, history: tuple[int, ...]) -> None:
-        """Compare a plain state with what the compiled rules have made of the compact one."""
-        for name, plain in after.values().items():
-            kind, native = self.game.state[name].base, self.compact[name][0]
-            stored = cut(plain, kind)
-            is_same = (
-                np.allclose(stored, native, self.tolerance, equal_nan=True) if kind.kind == "f" else np.array_equal(stored, native)
-            )
-            if not is_same:
-                reason = "plain Python and compiled rules differ"
-            elif kind.kind in "iu" and kind.itemsize < 8 and not np.array_equal(stored, plain):
-                reason = f"the value does not fit its type {kind}"
-            else:
-                continue
-            self.fault(f"field {name}", f"after {rule}() field {name!r} is {plain} or {native.tolist()}: {reason}", history)
-
-
-@kernel
-def ask(game, states, out, payoffs):
-    """What the compiled rules say of a state: player, number of actions, is it settled; the actions or payoffs are written."""
-    s = states[0]
-    p = game.player(s)
-    is_settled = p != TERMINAL and game.settled(s)
-    if p == TERMINAL or is_settled:
-        payoffs[0] = game.utility(s, 0)
-        payoffs[1] = game.utility(s, 1)
-    return p, game.actions(s, out) if p != TERMINAL else 0, is_settled
-
-
-@kernel
-def begin(game, states):
-    """Start a game with the compiled rules."""
-    game.start(states[0])
-
-
-@kernel
-def ask_chance(game, states, actions, probabilities):
-    """The probabilities of chance's outcomes by the compiled rules."""
-    for k in range(len(actions)):
-        probabilities[k] = game.chance(states[0], actions[k], len(actions))
-
-
-@kernel
-def play(game, states, a, tell):
-    """Play one action with the compiled rules."""
-    step(game, states[0], a, tell)
