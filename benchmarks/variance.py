@@ -15,13 +15,11 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from unseen import CHANCE, PUBLIC, TERMINAL, Game, load, measure, parameter
-
-ROUNDS = 2
+from unseen import CHANCE, PUBLIC, TERMINAL, Game, measure, parameter
 
 
 class Auction(Game):
-    """Two objects are sold by sealed bids; each bidder alone knows what one is worth to it, and has a purse for both.
+    """Objects are sold one by one, by sealed bids; each bidder alone knows what one is worth to it, and has a purse for all.
 
     The higher bidder pays its bid; equal bids sell nothing. Who won is told, bids are not. The payoff is the difference of what
     the bidders gained.
@@ -29,6 +27,7 @@ class Auction(Game):
 
     values: int = parameter(4, minimum=1, maximum=20, help="an object is worth 1, 2, ... or this much")
     purse: int = parameter(3, minimum=1, maximum=20, help="coins of each bidder")
+    rounds: int = parameter(2, minimum=1, maximum=5, help="objects")
     state = np.dtype([("worth", "i1", (2,)), ("purse", "i1", (2,)), ("gain", "i1", (2,)), ("bid", "i1"), ("moves", "i1")])
 
     @property
@@ -39,7 +38,9 @@ class Auction(Game):
     def num_outcomes(self):
         return self.values
 
-    max_length = 2 + 2 * ROUNDS
+    @property
+    def max_length(self):
+        return 2 + 2 * self.rounds
 
     def start(self, s):
         for p in range(2):
@@ -52,7 +53,7 @@ class Auction(Game):
     def player(self, s):
         if s.moves < 2:
             return CHANCE
-        return s.moves % 2 if s.moves < 2 + 2 * ROUNDS else TERMINAL
+        return s.moves % 2 if s.moves < 2 + 2 * self.rounds else TERMINAL
 
     def actions(self, s, out):
         n = self.values if s.moves < 2 else s.purse[s.moves % 2] + 1
@@ -83,19 +84,19 @@ class Auction(Game):
 
 GAMES = (
     "kuhn_poker", "one_card_poker(cards=10)", "leduc_poker", "liars_dice(faces=3)", "liars_dice(faces=4)", "ii_goofspiel(cards=4)",
-    "goofspiel(cards=3)", "oshi_zumo(coins=4, size=1)", "blotto(soldiers=5)", "auction",
+    "goofspiel(cards=3)", "oshi_zumo(coins=4, size=1)", "blotto(soldiers=5)", f"{__file__}:Auction",
+    f"{__file__}:Auction(values=10, purse=10, rounds=1)",
 )  # fmt: skip
 BUDGETS = (1_000, 10_000, 50_000)
 AGENTS = {"oos": "oos(targeting=public", "vr_oos": "vr_oos(targeting=public"}
 CANDIDATES = {
     f"{'floor ' if floor else ''}gamma={gamma} power={power}": f"vr_oos(floor={str(floor).lower()}, gamma={gamma}, power={power}"
-    for floor in (True, False) for gamma in (0.0, 0.01) for power in (0.0, 1.0)
+    for floor in (True, False) for gamma in (0.0, 0.01) for power in (0.0, 1.0, 2.0)
 }  # fmt: skip
 
 
 def exploitability(game: str, spec: str, budget: int, seed: int) -> float:
-    found = measure(Auction() if game == "auction" else load(game), f"{spec}, simulations={budget})", seed=seed, progress=False)
-    return found.exploitability
+    return measure(game, f"{spec}, simulations={budget})", seed=seed, progress=False).exploitability
 
 
 def main() -> None:
@@ -127,7 +128,7 @@ def main() -> None:
                 cells.append(mean(found))
             for name, cell in zip(agents, cells, strict=True):
                 ratios[name].append(cell / cells[0])
-            table.add_row(game, f"{budget:,}", *(f"{cell:.3f}" for cell in cells))
+            table.add_row(game.split(":")[-1], f"{budget:,}", *(f"{cell:.3f}" for cell in cells))
     table.add_section()
     for title, summary in (("geometric mean of the ratios to oos", geometric_mean), ("worst", max), ("best", min)):
         table.add_row(title, "", *(f"{summary(found):.2f}" for found in ratios.values()))

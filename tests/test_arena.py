@@ -481,6 +481,22 @@ def test_agents_are_agents():
     assert all(issubclass(type(make_agent(name, load(KUHN))), Agent) for name in AGENTS)
 
 
+def test_workers_end_with_the_process_that_started_them(tmp_path):
+    """Killed in the middle of a match, it leaves nothing running."""
+    command = [sys.executable, "-m", "unseen", "match", KUHN, "oos(seconds=0.05)", "random", "--games", "10000", "--workers", "2",
+               "--out", str(tmp_path / "games")]  # fmt: skip
+    process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    while not (tmp_path / "games").exists() or not (tmp_path / "games").stat().st_size:
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.kill()
+    process.wait()
+    with pytest.raises(ProcessLookupError):  # noqa: PT012
+        for _ in range(200):
+            os.killpg(process.pid, 0)
+            time.sleep(0.05)
+
+
 def test_the_paper_is_reproduced(tmp_path, monkeypatch):
     """In games of a few histories: the page has its table, figure and claims, and nothing is done twice."""
     small = {"dice": KUHN, "goofspiel": "ii_goofspiel(cards=3)", "larger": KUHN, "stitched": (30, 60), "aggregated": (90, 2)}

@@ -7,6 +7,7 @@ import os
 import pickle
 import signal
 import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -98,7 +99,16 @@ def _start(make: Callable[..., Any], args: tuple[Any, ...], said: Any) -> None:
     global _job
     notice.shared = said
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for the results
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _job = make(*args)
+
+
+def _end_with_parent() -> None:
+    """If the process that waits for the results is killed, nobody does any more."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _do(task: Any) -> Any:

@@ -117,12 +117,13 @@ AGENTS: dict[str, Kind] = {
         "strategy converges to an equilibrium.", LANCTOT, make_oos, OOS,
     ),
     "vr_oos": Kind(
-        "The same search with its variance reduced: baselines for each history, exact averages, regret matching+ and later "
-        "simulations counting more. In most games less exploitable after the same simulations, in some not.",
+        "The same search with its variance reduced: baselines for each history, exact averages, and later simulations counting "
+        "more.",
         f"{LANCTOT}; M. Schmid et al., Variance reduction in Monte Carlo counterfactual regret minimization, 2019; T. Davis, "
-        "M. Schmid and M. Bowling, Low-variance and zero-variance baselines for extensive-form games, 2020", make_oos,
+        "M. Schmid and M. Bowling, Low-variance and zero-variance baselines for extensive-form games, 2020; N. Brown and "
+        "T. Sandholm, Solving imperfect-information games via discounted regret minimization, 2019", make_oos,
         with_defaults(OOS, {
-            "targeting": "public", "gamma": 0.0, "baseline": "history", "averaging": "lazy", "floor": True, "power": 1.0,
+            "targeting": "public", "gamma": 0.0, "baseline": "history", "averaging": "lazy", "power": 2.0,
         }),
     ),
     "ismcts": Kind(
