@@ -111,9 +111,9 @@ def curves(path: Path) -> Table:
         "PST": "oos(targeting=public, simulations={})",
         "PST, baselines of sets": "oos(targeting=public, baseline=infoset, simulations={})",
         "PST, baselines of histories": "oos(targeting=public, baseline=history, simulations={})",
-        "VR-PST": "vr_oos(targeting=public, simulations={})",
+        "VR-PST": "vr_oos(targeting=public, negative=0, simulations={})",
         "IST": "oos(targeting=infoset, simulations={})",
-        "VR-IST": "vr_oos(targeting=infoset, simulations={})",
+        "VR-IST": "vr_oos(targeting=infoset, negative=0, simulations={})",
         "ISMCTS": "ismcts(simulations={})",
     }
     table = Table("", *(f"{n:,}" for n in (*budgets, longest)), title=f"exploitability (sum) in {game}, full stitching")

@@ -90,8 +90,8 @@ GAMES = (
 BUDGETS = (1_000, 10_000, 50_000)
 AGENTS = {"oos": "oos(targeting=public", "vr_oos": "vr_oos(targeting=public"}
 CANDIDATES = {
-    f"{'floor ' if floor else ''}gamma={gamma} power={power}": f"vr_oos(floor={str(floor).lower()}, gamma={gamma}, power={power}"
-    for floor in (True, False) for gamma in (0.0, 0.01) for power in (0.0, 1.0, 2.0)
+    f"{negative} {gamma} {power}": f"vr_oos(negative={negative}, gamma={gamma}, power={power}"
+    for negative in (0.0, 0.9, 0.98, 1.0) for gamma in (0.0, 0.01) for power in (0.0, 1.0)
 }  # fmt: skip
 
 

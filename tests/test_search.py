@@ -266,7 +266,7 @@ def assert_unbiased(searcher, form, position, is_capped=False):
     assert len(content.key) == sum(form.infosets)
     owners = np.repeat(np.arange(len(content.key)), content.n_actions)
     for player in (0, 1):
-        regrets, averages = expected_updates(searcher, player) / (player + 1) ** searcher.rule.power  # of simulation 1 or 2
+        regrets, averages = expected_updates(searcher, player)
         exact, plan = exact_regrets(form, strategy, player), plans_by_cell(form, strategy, 1 - player)
         for c, j in enumerate(owners):
             cell = int(content.key[j]), int(content.action[c])
@@ -294,7 +294,7 @@ def test_updates_are_exact_on_average(spec, targeting, delta, is_capped):
 @pytest.mark.parametrize("spec", [*GAMES, "silent"])
 def test_baselines_leave_updates_exact_on_average(spec, targeting, baseline):
     form = SequenceForm(Silent() if spec == "silent" else spec)
-    searcher = with_full_tree(form.game, OnlineOutcomeSampling(delta=0.5, baseline=baseline, gamma=0.1, power=1.5), targeting)
+    searcher = with_full_tree(form.game, OnlineOutcomeSampling(delta=0.5, baseline=baseline, gamma=0.1), targeting)
     for position in targets(form.game, targeting)[:12]:
         assert_unbiased(searcher, form, position)
 
@@ -401,13 +401,13 @@ def test_simulations_in_flight_are_exact_on_average(spec, baseline):
         ]
         return np.array([[*row.values(), *[0.0] * (form.game.width - len(row))] for row in rows])
 
-    rule = OnlineOutcomeSampling(delta=0.5, baseline=baseline, power=1.5)
+    rule = OnlineOutcomeSampling(delta=0.5, baseline=baseline)
     searcher = partial(with_full_tree(spec, rule, "none", leaf=OutsidePolicy(answer, in_flight=3)), 3)
     together, content = with_playout(searcher, strategy), columns(searcher.learnt.table)
     for seed, order in enumerate([(0, 1, 2), (2, 1, 0), (1, 2, 0)]):
         for enumerated in range(3):
             updates = updates_in_flight(searcher, strategy, content, order, enumerated, seed)
-            assert_expected(updates / (enumerated + 1) ** rule.power, searcher, form, together, enumerated & 1)
+            assert_expected(updates, searcher, form, together, enumerated & 1)
 
 
 def updates_in_flight(searcher, strategy, content, order, enumerated, seed):
@@ -678,7 +678,7 @@ def test_the_trap_of_figure_1():
     left = {}
     for name, rule, targeting in (
         ("IST", OnlineOutcomeSampling(), "infoset"), ("PST", OnlineOutcomeSampling(), "public"),
-        ("VR", OnlineOutcomeSampling(gamma=0.0, baseline="history", averaging="lazy", power=2.0), "infoset"),
+        ("VR", OnlineOutcomeSampling(gamma=0.0, baseline="history", averaging="lazy", negative=0.98, power=1.0), "infoset"),
         ("ISMCTS", UpperConfidence(), "infoset"),
     ):  # fmt: skip
         searcher = Searcher(game, rule, targeting=targeting, seed=2)

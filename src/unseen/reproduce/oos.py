@@ -198,7 +198,7 @@ class Experiment:
                 "the paper")  # fmt: skip
         return (
             f"`{self.scale.dice}`, delta = 0.9: full stitching, and the aggregate of {self.scale.aggregated[1]} matches. "
-            "VR-PST is `vr_oos(floor=true, power=1)`, which the paper does not have. The paper's numbers say how exploitable the "
+            "VR-PST is `vr_oos(negative=0)`, which the paper does not have. The paper's numbers say how exploitable the "
             "first player and the second player are; so the first of them belongs beside the second player's best response.\n\n"
             + table(head, rows)
         )
@@ -362,7 +362,7 @@ def agent(name: str, delta: float, simulations: int) -> str:
     if name == "ISMCTS":
         return f"ismcts(simulations={simulations})"
     if name == "VR-PST":
-        return f"vr_oos(targeting=public, floor=true, power=1, delta={delta}, simulations={simulations})"
+        return f"vr_oos(targeting=public, negative=0, delta={delta}, simulations={simulations})"
     return f"oos(targeting={TARGETINGS[name]}, delta={delta}, simulations={simulations})"
 
 

@@ -117,13 +117,13 @@ AGENTS: dict[str, Kind] = {
         "strategy converges to an equilibrium.", LANCTOT, make_oos, OOS,
     ),
     "vr_oos": Kind(
-        "The same search with its variance reduced: baselines for each history, exact averages, and later simulations counting "
-        "more.",
+        "The same search with its variance reduced: baselines for each history and exact averages; regrets below zero are "
+        "forgotten, slowly, and later simulations count more.",
         f"{LANCTOT}; M. Schmid et al., Variance reduction in Monte Carlo counterfactual regret minimization, 2019; T. Davis, "
         "M. Schmid and M. Bowling, Low-variance and zero-variance baselines for extensive-form games, 2020; N. Brown and "
         "T. Sandholm, Solving imperfect-information games via discounted regret minimization, 2019", make_oos,
         with_defaults(OOS, {
-            "targeting": "public", "gamma": 0.0, "baseline": "history", "averaging": "lazy", "power": 2.0,
+            "targeting": "public", "gamma": 0.0, "baseline": "history", "averaging": "lazy", "negative": 0.98, "power": 1.0,
         }),
     ),
     "ismcts": Kind(

@@ -52,7 +52,7 @@ CHOICE = np.dtype([
 ])  # fmt: skip
 TOTALS = np.dtype([
     ("weight", "f8"),  # what all simulations so far count in averages
-    ("now", "f8"),  # what the one at hand counts
+    ("now", "f8"),  # what this one counts
     ("ratio", "f8"),  # the running mean of s1 / s2, by which ExIt-OOS divides
 ])  # fmt: skip
 

@@ -15,20 +15,14 @@ from unseen.search.rules import LAZY, RUNNING
 
 
 @piece
-def counts(rule, t):
-    """What simulation `t` counts."""
-    return float(t + 1) ** rule.power if rule.power != 0.0 else 1.0
-
-
-@piece
 def backward(rule, memory, flight, choices, then, is_alone):
     """Learn from a simulation, from its last choice to its first.
 
     Where others may have learnt since it came by, averages that are added up lazily are first brought up to date.
     """
-    i, totals = flight.number & 1, memory.totals[0]
-    totals.now = counts(rule, flight.number)  # others may have begun since
+    i = flight.number & 1
     if rule.weighting == RUNNING and rule.delta > 0.0:  # its mean is at least 1, its estimate might not be
+        totals = memory.totals[0]
         totals.ratio = max(1.0, totals.ratio + (1.0 - rule.decay) * (flight.ratio - totals.ratio))
     if rule.averaging == LAZY and not is_alone:
         for d in range(flight.depth):
@@ -52,7 +46,7 @@ def run(game, tree, rule, leaf, aim, roots, may_grow, memory, known, flights, wo
             if flight.status == IDLE:
                 if t >= end or (may_grow and not tree.has_room(rule, memory.table, memory.baselines, length, width)):
                     break
-                totals.now = counts(rule, t)
+                totals.now = float(t + 1) ** rule.power if rule.power != 0.0 else 1.0
                 totals.weight += totals.now
                 flight.number = t
                 t += 1

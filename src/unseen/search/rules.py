@@ -81,9 +81,6 @@ class OnlineOutcomeSampling(Rule):
     Chance and the opponent are drawn as they play unless a simulation is led, so their probabilities cancel but for the factor
     g(h) = delta s1(h) / s2(h) + 1 - delta, which the path holds.
 
-    Simulation t may count t to some power in regrets and averages, as in linear CFR: N. Brown and T. Sandholm, "Solving
-    imperfect-information games via discounted regret minimization" (2019). With a floor, as in CFR+, only in averages.
-
     Behaviours and their averages are those of the moment in which a simulation comes by; what it learns later, when others may have
     changed them, is about those.
     """
@@ -111,10 +108,11 @@ class OnlineOutcomeSampling(Rule):
         "stochastic", choices=AVERAGINGS,
         help="how averages are added up: by sampled probabilities, or exactly, when a simulation comes by",
     )  # fmt: skip
-    floor: bool = parameter(False, help="whether regrets below zero become zero (regret matching+)")
-    power: float = parameter(
-        0.0, minimum=0.0, maximum=10.0, help="simulation t counts t to this power in averages and, without floor, in regrets"
-    )
+    negative: float = parameter(
+        1.0, minimum=0.0, maximum=1.0,
+        help="what is left of regrets below zero after each update: all (1) in regret matching, nothing (0) in regret matching+",
+    )  # fmt: skip
+    power: float = parameter(0.0, minimum=0.0, maximum=10.0, help="simulation t counts t to this power in the average")
     decay: float = parameter(0.99, minimum=0.0, maximum=1.0, help="how slowly the running mean of s1 / s2 follows")
 
     def choose(self, memory, w, n, is_mine, is_new, before, weight, chances):
@@ -190,14 +188,15 @@ class OnlineOutcomeSampling(Rule):
         correction *= g / (choice.drawn * choice.after)
         here += choice.chosen * correction
         if choice.player == i:
-            weight = (1.0 if self.floor else memory.totals[0].now) / (choice.own * g * memory.totals[0].ratio)
+            weight = 1.0 / (choice.own * g * memory.totals[0].ratio)
             signed = weight if i == 0 else -weight
             for k in range(n):
                 floats[regret + k] += signed * ((then[k] if self.baseline != NO_BASELINE else 0.0) - here)
             floats[regret + taken] += signed * correction
-            if self.floor:
+            if self.negative != 1.0:
                 for k in range(n):
-                    floats[regret + k] = max(floats[regret + k], 0.0)
+                    if floats[regret + k] < 0.0:
+                        floats[regret + k] *= self.negative
         if self.baseline != NO_BASELINE:
             at = cells(w, n, self.baselines) + taken
             floats[at] += self.step * (below - floats[at])
