@@ -31,7 +31,7 @@ from unseen.exact.treeplex import treeplex
 from unseen.reproduce import oos
 from unseen.search import agents as search_agents
 from unseen.search import searcher
-from unseen.solving import agents as solving_agents
+from unseen.solving import job as solving_job
 
 KUHN = "kuhn_poker"
 
@@ -276,7 +276,7 @@ def test_the_time_of_a_move_includes_that_of_the_belief(monkeypatch):
 def test_a_solution_that_was_stopped_is_not_kept(monkeypatch):
     game = load("kuhn_poker(cards=4)")
     with monkeypatch.context() as patched:
-        patched.setattr(solving_agents, "solve", lambda *args, **options: SimpleNamespace(stopped=True))
+        patched.setattr(solving_job, "solve", lambda *args, **options: SimpleNamespace(stopped=True))
         with pytest.raises(KeyboardInterrupt):
             make_agent("solved", game)
     assert measure(game, "solved").evaluation.exploitability <= 0.001

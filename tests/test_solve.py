@@ -15,7 +15,7 @@ from math import inf
 import numpy as np
 import pyspiel
 import pytest
-from enumerating import CopiedStates, Script, exact_regrets, plans_by_cell, scripted
+from enumerating import CopiedStates, Script, exact_regrets, plans_by_cell, scripted, scripted_object
 from helpers import run_cli
 from spiel import spiel_infosets
 
@@ -28,7 +28,7 @@ from unseen.solving.job import solve
 from unseen.solving.minimisers import MINIMISERS, Minimiser
 from unseen.solving.solvers import OutcomeSampling
 from unseen.tabular.regret_matching import fill_behaviour
-from unseen.tabular.table import as_arrays, columns, from_arrays, shares_strategy
+from unseen.tabular.table import as_arrays, columns, from_arrays, set_field, shares_strategy
 
 SAMPLERS = ("outcome_sampling", "external_sampling", "chance_sampling")
 
@@ -202,20 +202,20 @@ def test_wrong_algorithms_are_refused_in_one_sentence(spec, words):
     assert words in str(error.value)
 
 
-def matched(values, first, n):
-    """Regret matching at a set of a table, in plain words."""
-    positive = np.maximum(values[first : first + n], 0.0)
-    return (positive / positive.sum() if positive.sum() > 0 else np.full(n, 1 / n)).tolist()
+def matched(regret):
+    """Regret matching, in plain words."""
+    positive = np.maximum(regret, 0.0)
+    return (positive / positive.sum() if positive.sum() > 0 else np.full(len(regret), 1 / len(regret))).tolist()
 
 
 class SamplerScript(Script):
     """Makes the choices of the offline samplers."""
 
-    def draw(self, values, first, n, total, rng):
-        return self.choose(matched(values, first, n))
+    def draw(self, regret, total, rng):
+        return self.choose(matched(regret))
 
-    def explore(self, values, first, n, total, epsilon, rng):
-        behaviour = matched(values, first, n)
+    def explore(self, regret, total, epsilon, rng):
+        behaviour = matched(regret)
         return self.choose([epsilon / len(behaviour) + (1.0 - epsilon) * p for p in behaviour])
 
 
@@ -224,31 +224,19 @@ def expected_updates(solver, player):
     content = columns(solver.table)
     script, total, weight = SamplerScript(), np.zeros((2, len(content.action))), 0.0
     is_outcome = isinstance(solver, OutcomeSampling)
-    run = scripted(outcome.run if is_outcome else traversal.run, script)
+    run, keeps = scripted(outcome.run if is_outcome else traversal.run, script), scripted_object(solver.keeps, script)
     while True:
         table = from_arrays(as_arrays(solver.table))
         states = CopiedStates(solver.game.new_state() for _ in range(solver.game.max_length + 1))
         with np.errstate(over="ignore"):
             if is_outcome:
                 run(
-                    solver.game,
-                    states,
-                    solver.keeps,
-                    table,
-                    solver.path,
-                    *solver.scratch,
-                    None,
-                    solver.epsilon,
-                    False,
-                    player,
-                    player + 1,
-                )
+                    solver.game, states, keeps, table, solver.path, *solver.scratch, None, solver.epsilon, player, player + 1
+                )  # fmt: skip
             else:
                 cursor = traversal.new_cursor(player)
                 stack = solver.stack._replace(states=states)
-                run(
-                    solver.game, stack, solver.keeps, table, *solver.scratch, None, solver.sampling, cursor, np.zeros(1), player + 1
-                )
+                run(solver.game, stack, keeps, table, *solver.scratch, None, solver.sampling, cursor, np.zeros(1), player + 1)
         learnt = [table.floats[places] - solver.table.floats[places] for places in map(content.places, (REGRETS, AVERAGES))]
         total += script.likelihood * np.array(learnt)
         weight += script.likelihood
@@ -268,7 +256,8 @@ def prepared(name, spec, seed):
     assert len(content.key) == sum(form.infosets)
     solver.table.floats[content.places(REGRETS)] = np.random.default_rng(seed).normal(size=len(content.action))
     solver.table.floats[content.places(AVERAGES)] = 0.0
-    solver.table.ints[content.block - 1] = 0  # no traversal has come by
+    if not isinstance(solver, OutcomeSampling):
+        solver.table.ints[as_python(set_field)(content.block, solver.keeps.traversal)] = 0  # no traversal has come by
     return form, solver
 
 

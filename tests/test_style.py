@@ -18,10 +18,12 @@ described.loader.exec_module(rooms)
 SOURCE = ROOT / "src" / "unseen"
 COMPILED = {
     "game.py": {"start", "player", "actions", "chance", "apply", "utility", "settled", "rollout"},
-    "rules.py": {"choose", "drew", "learn", "reward", "find_baselines", "known", "catch_up"},
+    "rules.py": {"go_ahead", "choose", "drew", "learn", "reward", "find_baselines", "known", "catch_up"},
     "joint_rules.py": {"choose", "drew", "learn"},
     "tree.py": {"has_room", "descend"},
-    "leaf.py": {"draw"},
+    "leaf.py": {"has_seen", "saw", "draw"},
+    "outcome.py": {"come_to", "follow"},
+    "traversal.py": {"decide", "first_taken", "share", "expected"},
 }
 """Methods that are compiled, and typed by the compiler."""
 

@@ -1,37 +1,58 @@
 """How functions are lowered: pieces so that kernels can inline them, kernels with all their pieces linked in, each once.
 
-Numba would optimise every function and make machine code of it, though a piece is never called by itself.
+Numba would optimise every function and make machine code of it, though a piece is never called by itself. What else is done
+differently here saves waiting, too; the machine code is as fast.
 """
 
 from __future__ import annotations
 
 import gc
+from types import CodeType
 from typing import Any, ClassVar
 
 from numba.core import config
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
+from numba.core.compiler import CompilerBase, DefaultPassBuilder, Flags
 from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTypeInference
+from numba.core.untyped_passes import InlineClosureLikes, MakeFunctionToJitFunction
 
 JIT_DISABLED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 """True under NUMBA_DISABLE_JIT=1: everything runs as plain Python, so that a breakpoint in a rule stops there."""
+WRAPPER = "_ZN7cpython"
+"""How the names of functions begin that Python calls."""
 
 
-class PieceLibrary(JITCodeLibrary):
-    """Code that is only ever linked into kernels: neither what it calls is linked into it, nor is it optimised by itself."""
+class _Library(JITCodeLibrary):
+    """Code that is optimised once, when it is all together."""
 
     def _optimize_functions(self, ll_module: Any) -> None:
-        """Leave that to the kernel, which inlines it first."""
         ll_module.data_layout = self._codegen._data_layout
+
+
+class PieceLibrary(_Library):
+    """Code that is only ever linked into kernels: neither what it calls is linked into it, nor is it optimised by itself."""
 
     def finalize(self) -> None:
         self._finalize_dynamic_globals()
         self._finalized = True
 
 
-class KernelLibrary(JITCodeLibrary):
+class KernelLibrary(_Library):
     """Code that Python calls, with all pieces that it is made of, each linked once."""
+
+    def add_ir_module(self, ir_module: Any) -> None:
+        """What takes Python's arguments apart is long, and run once a call: it is left as it is."""
+        for function in ir_module.functions:
+            if function.name.startswith(WRAPPER) and not function.is_declaration:
+                function.attributes.add("noinline")
+                function.attributes.add("optnone")
+        super().add_ir_module(ir_module)
+
+    def _optimize_final_module(self) -> None:
+        """Once: Numba's first round is there to find pairs of reference counts, and there are none."""
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
 
     def add_linking_library(self, library: Any) -> None:
         if library in self._linking_libraries:
@@ -44,6 +65,21 @@ class KernelLibrary(JITCodeLibrary):
     def finalize(self) -> None:
         self._linking_libraries.reverse()  # callers first: the linker takes only what something already linked asks for
         super().finalize()
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class PieceTypes(NopythonTypeInference):
+    """Types of a function that may return a part of an array. Numba has that only with reference counting, which inlined code
+    does not need."""
+
+    _name = "piece_types"
+
+    def run_pass(self, state: Any) -> bool:
+        was, state.targetctx.enable_nrt = state.targetctx.enable_nrt, True
+        try:
+            return bool(super().run_pass(state))
+        finally:
+            state.targetctx.enable_nrt = was
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -61,9 +97,7 @@ class PieceLowering(NativeLowering):
             state.flags.no_compile = was
         lowered = state["cr"]
         nothing: list[Any] = []
-        entry = (
-            nothing.append
-        )  # a key of its own by which kernels find it; the dispatcher wants a built-in method, and nobody calls it
+        entry = nothing.append  # a key by which kernels find it: the dispatcher wants a built-in method, and nobody calls it
         state.targetctx.insert_user_function(entry, lowered.fndesc, [state.library])
         state["cr"] = lowered._replace(cfunc=entry)
         return True
@@ -81,19 +115,36 @@ class KernelLowering(NativeLowering):
         return bool(super().run_pass(state))
 
 
-class _Compiler(CompilerBase):
-    """The usual passes, with another one for lowering."""
+class SteadyFlags(Flags):
+    """Options of a compilation. They are part of the key under which Numba finds what it has typed before, and compared often."""
 
-    lowering: ClassVar[type[NativeLowering]]
+    __slots__ = ()
+
+    def __hash__(self) -> int:
+        return 0  # few are different
+
+    def __eq__(self, other: object) -> bool:
+        return self._values == other._values if isinstance(other, SteadyFlags) else super().__eq__(other)
+
+
+class _Compiler(CompilerBase):
+    """The usual passes, some of them our own, without those that would find nothing to do."""
+
+    ours: ClassVar[dict[type, type]]
+    """Passes of Numba's, and what is used instead."""
 
     def define_pipelines(self) -> list[Any]:
+        unused: set[type] = {NopythonRewrites}  # it fuses array expressions, which allocate
+        if not any(isinstance(constant, CodeType) for constant in self.state.func_id.code.co_consts):
+            unused |= {InlineClosureLikes, MakeFunctionToJitFunction}
         pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        pipeline.passes = [(self.lowering if kind is NativeLowering else kind, text) for kind, text in pipeline.passes]
+        pipeline.passes = [(self.ours.get(kind, kind), text) for kind, text in pipeline.passes if kind not in unused]
         pipeline.finalize()
         return [pipeline]
 
     def compile_extra(self, func: Any) -> Any:
         """Without looking for garbage meanwhile: much is made, and little of it thrown away before the end."""
+        self.state.flags = SteadyFlags(self.state.flags)
         was_enabled = gc.isenabled()
         gc.disable()
         try:
@@ -106,13 +157,13 @@ class _Compiler(CompilerBase):
 class PieceCompiler(_Compiler):
     """Compiles pieces."""
 
-    lowering = PieceLowering
+    ours = {NopythonTypeInference: PieceTypes, NativeLowering: PieceLowering}
 
 
 class KernelCompiler(_Compiler):
     """Compiles kernels."""
 
-    lowering = KernelLowering
+    ours = {NativeLowering: KernelLowering}
 
 
 KERNEL_OPTIONS: dict[str, Any] = {

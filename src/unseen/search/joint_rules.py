@@ -10,15 +10,16 @@ from unseen.compiling import piece
 from unseen.options import parameter
 from unseen.search.rules import Rule
 from unseen.tabular.regret_matching import add_behaviour, mixing, positive_sum, probability
-from unseen.tabular.table import cells, joint_cells, n_actions, n_second
+from unseen.tabular.table import joint_cells, kept_of_both, n_actions, n_second
 
 
 @piece
-def explore(floats, first, n, gamma, chances, at):
-    """Write regret matching with an even part `gamma`, for the `n` regrets from `first` on, to `chances` from `at` on."""
-    even, greedy = mixing(positive_sum(floats, first, n), n, 0.0)
+def explore(regret, total, gamma, chances):
+    """Write regret matching with an even part `gamma`, for these regrets, shape (n,), to `chances`."""
+    n = len(regret)
+    even, greedy = mixing(total, n, 0.0)
     for k in range(n):
-        chances[at + k] = gamma / n + (1.0 - gamma) * (even + greedy * max(floats[first + k], 0.0))
+        chances[k] = gamma / n + (1.0 - gamma) * (even + greedy * max(regret[k], 0.0))
 
 
 class JointRule(Rule):
@@ -30,9 +31,9 @@ class JointRule(Rule):
 
     def drew(self, memory, choice, then, n, m):
         """Both choices have been drawn: the behaviours' own probabilities of them."""
-        floats, first = memory.table.floats, cells(choice.node, n + m, self.regrets)
-        choice.chosen = probability(floats, first, n, positive_sum(floats, first, n), choice.taken)
-        choice.chosen_second = probability(floats, first + n, m, positive_sum(floats, first + n, m), choice.second)
+        first, second = kept_of_both(memory.table.floats, choice.node, n, m, self.regrets)
+        choice.chosen = probability(first, positive_sum(first), choice.taken)
+        choice.chosen_second = probability(second, positive_sum(second), choice.second)
 
 
 class JointOutcomeSampling(JointRule):
@@ -40,27 +41,30 @@ class JointOutcomeSampling(JointRule):
 
     def choose(self, memory, w, n, m, i, weight, chances):
         """The update player `i` explores; the other follows its behaviour, which is added, `weight` times, to its average."""
-        floats, first, average = memory.table.floats, cells(w, n + m, self.regrets), cells(w, n + m, self.averages)
-        explore(floats, first, n, self.gamma if i == 0 else 0.0, chances, 0)
-        explore(floats, first + n, m, self.gamma if i == 1 else 0.0, chances, n)
-        at, count = (n, m) if i == 0 else (0, n)
-        add_behaviour(floats, first + at, count, positive_sum(floats, first + at, count), 0.0, average + at, weight)
+        first, second = kept_of_both(memory.table.floats, w, n, m, self.regrets)
+        averages = kept_of_both(memory.table.floats, w, n, m, self.averages)
+        total, total_second = positive_sum(first), positive_sum(second)
+        explore(first, total, self.gamma if i == 0 else 0.0, chances)
+        explore(second, total_second, self.gamma if i == 1 else 0.0, chances[n:])
+        if i == 0:
+            add_behaviour(second, total_second, 0.0, averages[1], weight)
+        else:
+            add_behaviour(first, total, 0.0, averages[0], weight)
 
     def learn(self, memory, choice, then, i, value):
         """Regrets of the update player; returns the estimate of what the node is worth to player 0 under both behaviours."""
-        floats, halves, w = memory.table.floats, memory.table.halves, choice.node
-        both, m = n_actions(halves, w), n_second(halves, w)
-        taken, drawn, chosen = choice.taken, choice.drawn, choice.chosen
-        first, count, signed = cells(w, both, self.regrets), both - m, value
+        m = n_second(memory.table.halves, choice.node)
+        n = n_actions(memory.table.halves, choice.node) - m
+        regret, second = kept_of_both(memory.table.floats, choice.node, n, m, self.regrets)
+        taken, drawn, chosen, signed = choice.taken, choice.drawn, choice.chosen, value
         if i == 1:
-            taken, drawn, chosen = choice.second, choice.drawn_second, choice.chosen_second
-            first, count, signed = first + both - m, m, -value
+            regret, taken, drawn, chosen, signed = second, choice.second, choice.drawn_second, choice.chosen_second, -value
         of_action = signed / drawn
         here = chosen * of_action
         weight = 1.0 / choice.own
-        for k in range(count):
-            floats[first + k] -= weight * here
-        floats[first + taken] += weight * of_action
+        for k in range(len(regret)):
+            regret[k] -= weight * here
+        regret[taken] += weight * of_action
         return here if i == 0 else -here
 
 
@@ -72,24 +76,27 @@ class JointRegretMatching(JointRule):
 
     def choose(self, memory, w, n, m, i, weight, chances):
         """Both explore, and both behaviours are added to their averages."""
-        floats, first, average = memory.table.floats, cells(w, n + m, self.regrets), cells(w, n + m, self.averages)
-        explore(floats, first, n, self.gamma, chances, 0)
-        explore(floats, first + n, m, self.gamma, chances, n)
-        add_behaviour(floats, first, n, positive_sum(floats, first, n), 0.0, average, 1.0)
-        add_behaviour(floats, first + n, m, positive_sum(floats, first + n, m), 0.0, average + n, 1.0)
+        first, second = kept_of_both(memory.table.floats, w, n, m, self.regrets)
+        averages = kept_of_both(memory.table.floats, w, n, m, self.averages)
+        total, total_second = positive_sum(first), positive_sum(second)
+        explore(first, total, self.gamma, chances)
+        explore(second, total_second, self.gamma, chances[n:])
+        add_behaviour(first, total, 0.0, averages[0], 1.0)
+        add_behaviour(second, total_second, 0.0, averages[1], 1.0)
 
     def learn(self, memory, choice, then, i, value):
         """What each action would have got against the other's, by the matrix, less what was got; then the matrix learns."""
         floats, halves, w = memory.table.floats, memory.table.halves, choice.node
         both, m = n_actions(halves, w), n_second(halves, w)
-        n, row, column, regret = both - m, choice.taken, choice.second, cells(w, both, self.regrets)
+        n, row, column = both - m, choice.taken, choice.second
+        first, second = kept_of_both(floats, w, n, m, self.regrets)
         sums, visits = joint_cells(w, both, m, 2, self.reward_sums), joint_cells(w, both, m, 2, self.visits)
         for k in range(n):
             if k != row:
-                floats[regret + k] += mean(floats, sums, visits, k * m + column) - value
+                first[k] += mean(floats, sums, visits, k * m + column) - value
         for k in range(m):
             if k != column:
-                floats[regret + n + k] -= mean(floats, sums, visits, row * m + k) - value
+                second[k] -= mean(floats, sums, visits, row * m + k) - value
         floats[sums + row * m + column] += value
         floats[visits + row * m + column] += 1.0
         return value

@@ -39,6 +39,12 @@ class Leaf(Compiled):
         """What `draw` looks things up in."""
         return ()
 
+    def has_seen(self, flight, seen, root, before):
+        """A simulation begins at a root, where players have had the percepts `before`; both shapes are (2, l, 3)."""
+
+    def saw(self, flight, seen, mover, a, tell):
+        """Both players saw what they saw of `mover` playing `a`."""
+
     def draw(self, game, s, known, key, answer, out, n, rng):
         """The index of the action that the mover takes, among the `n` in `out`, at the set with this key.
 
@@ -113,6 +119,17 @@ class OutsidePolicy(Leaf):
     def __init__(self, answer: Answerer, in_flight: int = 64) -> None:
         self.answer, self.in_flight = answer, in_flight
 
+    def has_seen(self, flight, seen, root, before):
+        flight.seen0 = root.seen0
+        flight.seen1 = root.seen1
+        for viewer in range(2):
+            for t in range(root.seen0 if viewer == 0 else root.seen1):
+                for part in range(3):
+                    seen[viewer, t, part] = before[viewer, t, part]
+
+    def saw(self, flight, seen, mover, a, tell):
+        note_percepts(flight, seen, mover, a, tell)
+
     def draw(self, game, s, known, key, answer, out, n, rng):
         total = 0.0
         for k in range(n):
@@ -176,8 +193,7 @@ def play_out(game, leaf, known, flights, f, work):
         steps += 1
         if leaf.needs_keys:
             key0, key1 = next_key(key0, 0, p, a, work.tell), next_key(key1, 1, p, a, work.tell)
-        if leaf.needs_percepts:
-            note_percepts(flight, flights.seen[f], p, a, work.tell)
+        leaf.saw(flight, flights.seen[f], p, a, work.tell)
         p = game.player(s)
     flight.value = game.utility(s, 0)
     return OVER

@@ -21,7 +21,7 @@ from unseen.errors import UnseenError
 from unseen.game import PUBLIC, Game
 from unseen.position import Percept, Position
 from unseen.search.aim import FREE, arrived, edge_to_world, edges
-from unseen.search.flights import Records, note_percepts, records
+from unseen.search.flights import Records, records
 from unseen.tabular.strategy import Strategy
 
 ROOT = np.dtype([
@@ -121,17 +121,10 @@ def begin(game, rule, leaf, aim, roots, flights, f, work):
     flight.steps = 0
     flight.own = 1.0 / (root.weight0 if flight.number & 1 == 0 else root.weight1)
     flight.node = FREE
-    if leaf.needs_percepts:
-        flight.seen0 = root.seen0
-        flight.seen1 = root.seen1
-        for viewer in range(2):
-            for t in range(root.seen0 if viewer == 0 else root.seen1):
-                for part in range(3):
-                    flights.seen[f, viewer, t, part] = roots.seen[r, viewer, t, part]
+    leaf.has_seen(flight, flights.seen[f], root, roots.seen[r])
     if aim.is_active:
         flight.node = arrived(game, flights.states[f], 0, aim)
-        if rule.jumps:
-            return jump(game, leaf, aim, flights, f, work)
+        return rule.go_ahead(game, leaf, aim, flights, f, work)
     return True
 
 
@@ -167,5 +160,4 @@ def move(game, leaf, s, flight, seen, p, a, tell):
     flight.steps += 1
     flight.key0 = next_key(flight.key0, 0, p, a, tell)
     flight.key1 = next_key(flight.key1, 1, p, a, tell)
-    if leaf.needs_percepts:
-        note_percepts(flight, seen, p, a, tell)
+    leaf.saw(flight, seen, p, a, tell)

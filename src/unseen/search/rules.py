@@ -15,9 +15,10 @@ import numpy as np
 
 from unseen.engine import mix
 from unseen.options import Declared, parameter
+from unseen.search.root import jump
 from unseen.tabular.averaging import arrive, catch_up
 from unseen.tabular.regret_matching import add_behaviour, mixing, positive_sum
-from unseen.tabular.table import HEAD, NOWHERE, SETS, Keeps, cells, find, find_or_add, n_actions
+from unseen.tabular.table import HEAD, NOWHERE, SETS, Keeps, cells, find, find_or_add, kept, n_actions
 
 BASELINES = ("none", "infoset", "history")
 NO_BASELINE, PER_INFOSET, PER_HISTORY = range(3)
@@ -31,8 +32,6 @@ EXACT, RUNNING = range(2)
 class Rule(Declared, Keeps):
     """What all rules have."""
 
-    jumps: ClassVar[bool] = False
-    """Whether simulations begin at a history of the target and learn nothing on the way there; otherwise, at the start."""
     delta: float = 1.0
     weighting: int = EXACT
     averaging: int = STOCHASTIC
@@ -48,6 +47,13 @@ class Rule(Declared, Keeps):
         super().__init_subclass__(**kwargs)
         if hasattr(cls, "plays"):
             cls.played = cls.for_action.index(cls.plays)
+
+    def go_ahead(self, game, leaf, aim, flights, f, work):
+        """Where there is a target: let flight `f` play on, learning nothing, to where it may learn. Returns False if it got stuck.
+
+        Most rules learn from the root on.
+        """
+        return True
 
     def drew(self, memory, choice, then, n, total):
         """A choice has been drawn at a set of `n` actions; `total` is what `choose` returned. `then`, shape (w,), is to write
@@ -122,31 +128,32 @@ class OnlineOutcomeSampling(Rule):
         sets counts so much (line 27). Returns the sum of positive regrets.
         """
         table, floats, totals = memory.table, memory.table.floats, memory.totals[0]
-        regret = cells(w, n, self.regrets)
-        total = positive_sum(floats, regret, n)
+        regret = kept(floats, w, n, self.regrets)
+        total = positive_sum(regret)
         if self.averaging == LAZY:
             arrive(self, table, w, total, self.gamma, before, totals.weight, is_new)
         elif not is_mine:
             weight *= totals.now / totals.ratio
-            add_behaviour(floats, regret, n, total, self.gamma, cells(w, n, self.averages), weight)
+            add_behaviour(regret, total, self.gamma, kept(floats, w, n, self.averages), weight)
         explore = self.epsilon if is_mine else 0.0
         even, greedy = mixing(total, n, self.gamma)
         even, greedy = explore / n + (1.0 - explore) * even, (1.0 - explore) * greedy
         for k in range(n):
-            chances[k] = even + greedy * max(floats[regret + k], 0.0)
+            chances[k] = even + greedy * max(regret[k], 0.0)
         return total
 
     def drew(self, memory, choice, then, n, total):
         """The behaviour's own probability of the action, and what the baselines expect of each action and of the behaviour."""
-        floats, regret = memory.table.floats, cells(choice.node, n, self.regrets)
+        floats = memory.table.floats
+        regret = kept(floats, choice.node, n, self.regrets)
         even, greedy = mixing(total, n, self.gamma)
-        choice.chosen = even + greedy * max(floats[regret + choice.taken], 0.0)
+        choice.chosen = even + greedy * max(regret[choice.taken], 0.0)
         if self.baseline != NO_BASELINE:
             known, first = self.known(memory.baselines.floats, floats, choice, n)
             expected = 0.0
             for k in range(n):
                 then[k] = known[first + k]
-                expected += (even + greedy * max(floats[regret + k], 0.0)) * then[k]
+                expected += (even + greedy * max(regret[k], 0.0)) * then[k]
             choice.expected = expected
 
     def find_baselines(self, game, s, p, key0, key1, may_grow, memory, w, out):
@@ -179,7 +186,7 @@ class OnlineOutcomeSampling(Rule):
         """Lines 18 to 29. `value` is the estimate for player 0 of what followed, over g there; returns it for this history."""
         floats, w, taken, g = memory.table.floats, choice.node, choice.taken, choice.before
         n = n_actions(memory.table.halves, w)
-        regret = cells(w, n, self.regrets)
+        regret = kept(floats, w, n, self.regrets)
         below = value * choice.after
         correction, here = below, 0.0
         if self.baseline != NO_BASELINE:
@@ -191,12 +198,12 @@ class OnlineOutcomeSampling(Rule):
             weight = 1.0 / (choice.own * g * memory.totals[0].ratio)
             signed = weight if i == 0 else -weight
             for k in range(n):
-                floats[regret + k] += signed * ((then[k] if self.baseline != NO_BASELINE else 0.0) - here)
-            floats[regret + taken] += signed * correction
+                regret[k] += signed * ((then[k] if self.baseline != NO_BASELINE else 0.0) - here)
+            regret[taken] += signed * correction
             if self.negative != 1.0:
                 for k in range(n):
-                    if floats[regret + k] < 0.0:
-                        floats[regret + k] *= self.negative
+                    if regret[k] < 0.0:
+                        regret[k] *= self.negative
         if self.baseline != NO_BASELINE:
             at = cells(w, n, self.baselines) + taken
             floats[at] += self.step * (below - floats[at])
@@ -218,20 +225,23 @@ class Bandit(Rule):
     P. Cowling, E. Powley and D. Whitehouse, "Information set Monte Carlo tree search" (2012).
     """
 
-    jumps = True
     for_action = ("rewards", "visits")
     plays = "visits"
 
-    def reward(self, floats, at, n, taken, reward, drawn):
-        """What the bandit, whose sums are `n` numbers from `at` on, learns from the reward of an action that it had drawn with this
+    def go_ahead(self, game, leaf, aim, flights, f, work):
+        """To a history of the target."""
+        return jump(game, leaf, aim, flights, f, work)
+
+    def reward(self, sums, taken, reward, drawn):
+        """What the bandit, whose sums have shape (n,), learns from the reward of an action that it had drawn with this
         probability."""
-        floats[at + taken] += reward
+        sums[taken] += reward
 
     def learn(self, memory, choice, then, i, value):
         """Tell the bandit its reward, and count the visit."""
         floats, w = memory.table.floats, choice.node
         n = n_actions(memory.table.halves, w)
-        self.reward(floats, cells(w, n, 0), n, choice.taken, value if choice.player == 0 else -value, choice.drawn)
+        self.reward(kept(floats, w, n, 0), choice.taken, value if choice.player == 0 else -value, choice.drawn)
         floats[cells(w, n, self.visits) + choice.taken] += 1.0
         return value
 
@@ -243,20 +253,19 @@ class UpperConfidence(Bandit):
 
     def choose(self, memory, w, n, is_mine, is_new, before, weight, chances):
         floats = memory.table.floats
-        visits, rewards = cells(w, n, self.visits), cells(w, n, self.rewards)
+        visits, rewards = kept(floats, w, n, self.visits), kept(floats, w, n, self.rewards)
         untried, all_visits = 0, 0.0
         for k in range(n):
             chances[k] = 0.0
-            all_visits += floats[visits + k]
-            untried += floats[visits + k] == 0.0
+            all_visits += visits[k]
+            untried += visits[k] == 0.0
         if untried > 0:
             for k in range(n):
-                chances[k] = 1.0 / untried if floats[visits + k] == 0.0 else 0.0
+                chances[k] = 1.0 / untried if visits[k] == 0.0 else 0.0
             return 0.0
         best, most, logarithm = 0, -1e300, log(all_visits)
         for k in range(n):
-            count = floats[visits + k]
-            bound = floats[rewards + k] / count + self.exploration * sqrt(logarithm / count)
+            bound = rewards[k] / visits[k] + self.exploration * sqrt(logarithm / visits[k])
             if bound > most:
                 best, most = k, bound
         chances[best] = 1.0
@@ -270,17 +279,17 @@ class RegretMatching(Bandit):
     gamma: float = parameter(0.1, above=0.0, maximum=1.0, help="the even part of every choice")
 
     def choose(self, memory, w, n, is_mine, is_new, before, weight, chances):
-        floats, regret = memory.table.floats, cells(w, n, self.regrets)
-        total = positive_sum(floats, regret, n)
+        regret = kept(memory.table.floats, w, n, self.regrets)
+        total = positive_sum(regret)
         even, greedy = mixing(total, n, self.gamma)
         for k in range(n):
-            chances[k] = even + greedy * max(floats[regret + k], 0.0)
+            chances[k] = even + greedy * max(regret[k], 0.0)
         return total
 
-    def reward(self, floats, at, n, taken, reward, drawn):
-        for k in range(n):
-            floats[at + k] -= reward
-        floats[at + taken] += reward / drawn
+    def reward(self, sums, taken, reward, drawn):
+        for k in range(len(sums)):
+            sums[k] -= reward
+        sums[taken] += reward / drawn
 
 
 class Exp3(Bandit):
@@ -293,16 +302,16 @@ class Exp3(Bandit):
     scale: float = parameter(1.0, above=0.0, help="the largest payoff there is")
 
     def choose(self, memory, w, n, is_mine, is_new, before, weight, chances):
-        floats, rewards = memory.table.floats, cells(w, n, self.rewards)
+        rewards = kept(memory.table.floats, w, n, self.rewards)
         most, total = -1e300, 0.0
         for k in range(n):
-            most = max(most, floats[rewards + k])
+            most = max(most, rewards[k])
         for k in range(n):
-            chances[k] = exp(self.gamma / n * (floats[rewards + k] - most))
+            chances[k] = exp(self.gamma / n * (rewards[k] - most))
             total += chances[k]
         for k in range(n):
             chances[k] = self.gamma / n + (1.0 - self.gamma) * chances[k] / total
         return 0.0
 
-    def reward(self, floats, at, n, taken, reward, drawn):
-        floats[at + taken] += 0.5 * (1.0 + reward / self.scale) / drawn
+    def reward(self, sums, taken, reward, drawn):
+        sums[taken] += 0.5 * (1.0 + reward / self.scale) / drawn

@@ -21,7 +21,6 @@ from unseen.compiling import Compiled, piece
 from unseen.engine import coin, mix, next_key, pick, random, sample_chance, step
 from unseen.game import CHANCE, TERMINAL
 from unseen.search.aim import FREE, LOST, arrived, edges
-from unseen.search.flights import note_percepts
 from unseen.search.root import move
 from unseen.search.rules import PER_HISTORY, RUNNING
 from unseen.tabular.table import (
@@ -31,6 +30,7 @@ from unseen.tabular.table import (
     cells,
     find,
     fits,
+    most_words,
     n_actions,
     n_second,
     slot_of,
@@ -84,19 +84,13 @@ def mixture(weighting, delta, ratio):
     return 1.0 if weighting == RUNNING else delta * ratio + 1.0 - delta
 
 
-@piece
-def has_room_for(table, sets, cells, pairs):
-    """Whether so many more nodes, with so many actions and pairs of actions in all, fit in a table."""
-    return fits(table.size, len(table.player), len(table.ints), sets, cells, pairs)
-
-
 class SetTree(Compiled):
     """A tree of information sets."""
 
     def has_room(self, rule, table, baselines, length, width):
         """Whether one more simulation finds room in any case."""
-        return has_room_for(table, 1, width, 0) and (
-            rule.baseline != PER_HISTORY or has_room_for(baselines, length, length * width, 0)
+        return fits(table, 1, most_words(table.size, 1, width, 0)) and (
+            rule.baseline != PER_HISTORY or fits(baselines, length, most_words(baselines.size, length, length * width, 0))
         )
 
     def descend(self, game, rule, leaf, aim, may_grow, memory, flights, f, work):
@@ -167,8 +161,7 @@ class SetTree(Compiled):
             step(game, s, a, work.tell)
             steps += 1
             key0, key1 = next_key(key0, 0, p, a, work.tell), next_key(key1, 1, p, a, work.tell)
-            if leaf.needs_percepts:
-                note_percepts(flight, flights.seen[f], p, a, work.tell)
+            leaf.saw(flight, flights.seen[f], p, a, work.tell)
             p = game.player(s)
             if node >= 0:
                 node = arrived(game, s, node, aim)
@@ -186,7 +179,7 @@ class JointTree(Compiled):
     """A tree of the situations of a game in which both players choose at once and nothing else is hidden."""
 
     def has_room(self, rule, table, baselines, length, width):
-        return has_room_for(table, 1, 2 * width, width * width)
+        return fits(table, 1, most_words(table.size, 1, 2 * width, width * width))
 
     def descend(self, game, rule, leaf, aim, may_grow, memory, flights, f, work):
         """Lines 2 to 19: chance is sampled (3 to 8); where a node is missing it is added (11); both players choose (16)."""

@@ -9,7 +9,6 @@ from typing import Any
 from unseen.agents import Agent, Kind, StrategyAgent
 from unseen.game import Game
 from unseen.options import Parameter
-from unseen.solving.job import solve
 from unseen.solving.minimisers import MINIMISERS
 from unseen.tabular.strategy import Strategy
 
@@ -20,6 +19,8 @@ def make_solved(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
 
 @lru_cache(maxsize=4)
 def _solution(game: Game, algorithm: str, until: float) -> Strategy:
+    from unseen.solving.job import solve  # which imports much that other agents do not need
+
     found = solve(game, algorithm, until=until)
     if found.stopped:
         raise KeyboardInterrupt

@@ -21,17 +21,37 @@ from unseen.engine import coin, next_key, random_index, root_key, sample_chance,
 from unseen.game import CHANCE, TERMINAL
 from unseen.tabular.averaging import arrive
 from unseen.tabular.regret_matching import add_behaviour, draw, positive_sum, probability
-from unseen.tabular.table import NOWHERE, Keeps, actions, cells, find_or_add, fits, n_actions
+from unseen.tabular.table import NOWHERE, Keeps, actions, cells, find_or_add, fits, kept, most_words, n_actions
 
 BROKEN = -1
 """In place of a number of choices: the game went on past `max_length`, or offered no action."""
 
 
-class OutcomeKeeps(Keeps):
-    """What is kept of a set, for lazy averaging; and for each action."""
+class StochasticAverages(Keeps):
+    """What is kept of a set if averages are added up when the other player is updated."""
+
+    for_action = ("regrets", "averages")
+
+    def come_to(self, table, w, total, before, iterations):
+        """A simulation has come to set `w`, by a choice of its player whose average is at `before`."""
+
+    def follow(self, table, w, n, total, own_sampled):
+        """The opponent of the update player, whose choices were drawn with this probability, follows its behaviour at set `w`."""
+        regret, average = kept(table.floats, w, n, self.regrets), kept(table.floats, w, n, self.averages)
+        add_behaviour(regret, total, 0.0, average, 1.0 / own_sampled)
+
+
+class LazyAverages(Keeps):
+    """What is kept of a set if averages are brought up to date when a simulation comes by."""
 
     for_set = ("weight_seen", "choice_before")
     for_action = ("regrets", "averages")
+
+    def come_to(self, table, w, total, before, iterations):
+        arrive(self, table, w, total, 0.0, before, iterations, False)
+
+    def follow(self, table, w, n, total, own_sampled):
+        """There is nothing to add."""
 
 
 class Path(NamedTuple):
@@ -48,13 +68,13 @@ def new_path(length: int) -> Path:
 
 
 @piece
-def explore(values, first, n, total, epsilon, rng):
+def explore(regret, total, epsilon, rng):
     """An action drawn evenly with probability epsilon, otherwise by the behaviour."""
-    return random_index(n, rng) if coin(epsilon, rng) else draw(values, first, n, total, rng)
+    return random_index(len(regret), rng) if coin(epsilon, rng) else draw(regret, total, rng)
 
 
 @piece
-def simulate(game, s, i, epsilon, is_lazy, t, keeps, table, path, out, tell, rng):
+def simulate(game, s, i, epsilon, t, keeps, table, path, out, tell, rng):
     """Play game number `t` to update player `i`.
 
     Returns the number of choices on the path, that of histories visited, and the probability of drawing the choices of `i`. Those
@@ -63,7 +83,7 @@ def simulate(game, s, i, epsilon, is_lazy, t, keeps, table, path, out, tell, rng
     game.start(s)
     key0, key1 = root_key(0), root_key(1)
     own_sampled = 1.0
-    choice0, choice1 = NOWHERE, NOWHERE  # where the average of each player's last choice is; used if lazy
+    choice0, choice1 = NOWHERE, NOWHERE  # where the average of each player's last choice is
     depth = 0
     nodes = 1
     p = game.player(s)
@@ -80,28 +100,25 @@ def simulate(game, s, i, epsilon, is_lazy, t, keeps, table, path, out, tell, rng
             if w == NOWHERE:
                 return BROKEN, nodes, 0.0
             n = n_actions(table.halves, w)
-            regret, average = cells(w, n, keeps.regrets), cells(w, n, keeps.averages)
-            total = positive_sum(table.floats, regret, n)
-            if is_lazy:
-                arrive(keeps, table, w, total, 0.0, choice0 if p == 0 else choice1, t + 1.0, False)
+            regret = kept(table.floats, w, n, keeps.regrets)
+            total = positive_sum(regret)
+            keeps.come_to(table, w, total, choice0 if p == 0 else choice1, t + 1.0)
             if p == i:
-                k = explore(table.floats, regret, n, total, epsilon, rng)
-                chosen = probability(table.floats, regret, n, total, k)
+                k = explore(regret, total, epsilon, rng)
+                chosen = probability(regret, total, k)
                 own_sampled *= epsilon / n + (1.0 - epsilon) * chosen
             else:
-                if not is_lazy:
-                    add_behaviour(table.floats, regret, n, total, 0.0, average, 1.0 / own_sampled)
-                k = draw(table.floats, regret, n, total, rng)
-                chosen = probability(table.floats, regret, n, total, k)
+                keeps.follow(table, w, n, total, own_sampled)
+                k = draw(regret, total, rng)
+                chosen = probability(regret, total, k)
             path.player[depth] = p
             path.infoset[depth] = w
             path.taken[depth] = k
             path.probability[depth] = chosen
             depth += 1
             a = np.int64(table.halves[actions(w, n) + k])
-            if is_lazy:
-                here = average + k
-                choice0, choice1 = (here, choice1) if p == 0 else (choice0, here)
+            here = cells(w, n, keeps.averages) + k
+            choice0, choice1 = (here, choice1) if p == 0 else (choice0, here)
         step(game, s, a, tell)
         nodes += 1
         key0, key1 = next_key(key0, 0, p, a, tell), next_key(key1, 1, p, a, tell)
@@ -118,30 +135,29 @@ def learn(keeps, table, path, depth, i, utility, own_sampled):
         if path.player[d] != i:
             continue
         w = path.infoset[d]
-        n = n_actions(table.halves, w)
-        regret = cells(w, n, keeps.regrets)
+        regret = kept(table.floats, w, n_actions(table.halves, w), keeps.regrets)
         after = tail
         tail *= path.probability[d]
-        for k in range(n):
-            table.floats[regret + k] -= scale * tail
-        table.floats[regret + path.taken[d]] += scale * after
+        for k in range(len(regret)):
+            regret[k] -= scale * tail
+        regret[path.taken[d]] += scale * after
 
 
 @kernel
-def run(game, states, keeps, table, path, out, tell, rng, epsilon, is_lazy, begin, end):
+def run(game, states, keeps, table, path, out, tell, rng, epsilon, begin, end):
     """Simulations `begin` to `end` - 1, updating the players in turn. Returns the next simulation and the histories visited.
 
     Stops early if a simulation might not find room in the table. BROKEN instead of the next simulation: the game broke the
     protocol.
     """
     s = states[0]
-    length, width = len(path.taken), len(out)
-    nodes = 0
+    length, nodes = len(path.taken), 0
+    words = most_words(table.size, length, length * len(out), 0)
     for t in range(begin, end):
-        if not fits(table.size, len(table.player), len(table.ints), length, length * width, 0):
+        if not fits(table, length, words):
             return t, nodes
         i = t & 1
-        depth, visited, own_sampled = simulate(game, s, i, epsilon, is_lazy, t, keeps, table, path, out, tell, rng)
+        depth, visited, own_sampled = simulate(game, s, i, epsilon, t, keeps, table, path, out, tell, rng)
         nodes += visited
         if depth == BROKEN:
             return BROKEN, nodes

@@ -26,7 +26,7 @@ from unseen.tabular.strategy import Strategy
 from unseen.tabular.table import Keeps, Table, as_arrays, from_arrays, grown, read_shares, shares_strategy
 
 Arrays = dict[str, NDArray[Any]]
-AVERAGINGS = ("stochastic", "lazy")
+AVERAGINGS = {"stochastic": outcome.StochasticAverages(), "lazy": outcome.LazyAverages()}
 AVERAGES = 1
 """The place of the averages among the fields of an action, the same for all samplers."""
 
@@ -116,7 +116,10 @@ class SequenceSolver(Solver):
 class SamplingSolver(Declared, Solver):
     """A solver that keeps a table of the information sets it has met, and nothing of the game."""
 
-    keeps: Keeps
+    @property
+    @abstractmethod
+    def keeps(self) -> Keeps:
+        """What is kept of an information set."""
 
     def __init__(self, game: Game, seed: int = 0, **options: Value) -> None:
         Solver.__init__(self, game)
@@ -160,9 +163,10 @@ class OutcomeSampling(SamplingSolver):
         0.6, above=0.0, maximum=1.0, help="the probability of an even choice, for the player that is updated"
     )
     averaging: int = parameter(
-        "stochastic", choices=AVERAGINGS, help="how the average strategy is added up: stochastic (right on average) or lazy (exact)"
+        "stochastic",
+        choices=tuple(AVERAGINGS),
+        help="how averages are added up: stochastic (right on average) or lazy (exact)",
     )
-    keeps = outcome.OutcomeKeeps()
 
     def __init__(self, game: Game, seed: int = 0, **options: Value) -> None:
         super().__init__(game, seed, **options)
@@ -170,15 +174,15 @@ class OutcomeSampling(SamplingSolver):
         self.states = game.new_states(1)
 
     @property
-    def is_lazy(self) -> bool:
-        return AVERAGINGS[self.averaging] == "lazy"
+    def keeps(self) -> Keeps:
+        return list(AVERAGINGS.values())[self.averaging]
 
     def run(self, iterations: int) -> None:
         end = self.iterations + iterations
         while True:
             reached, nodes = outcome.run(
-                self.game, self.states, self.keeps, self.table, self.path, *self.scratch, self.rng, self.epsilon, self.is_lazy,
-                self.iterations, end,
+                self.game, self.states, self.keeps, self.table, self.path, *self.scratch, self.rng, self.epsilon, self.iterations,
+                end,
             )  # fmt: skip
             if reached == outcome.BROKEN:
                 raise self.broken()
@@ -189,7 +193,7 @@ class OutcomeSampling(SamplingSolver):
             self.table = grown(self.table, self.game.max_length, self.game.max_length * self.game.width)
 
     def averaged(self) -> Table:
-        if not self.is_lazy:
+        if self.keeps is not AVERAGINGS["lazy"]:
             return self.table
         table = from_arrays(as_arrays(self.table))  # a copy: what is added up when must not depend on when somebody looks
         catch_up_all(self.keeps, table, 0.0, float(self.iterations))
@@ -200,13 +204,12 @@ class Traversal(SamplingSolver):
     """Vanilla CFR, chance sampling or external sampling; an iteration is one traversal, for the players in turn."""
 
     samples_chance = True
-    samples_opponent = False
     prunes = False
-    keeps = traversal.TraversalKeeps()
+    keeps: Keeps = traversal.WalkKeeps()
 
     def __init__(self, game: Game, seed: int = 0, **options: Value) -> None:
         super().__init__(game, seed, **options)
-        self.sampling = traversal.Sampling(self.samples_chance, self.samples_opponent, self.prunes)
+        self.sampling = traversal.Sampling(self.samples_chance, self.prunes)
         self.stack = traversal.new_stack(game)
         self.cursor = traversal.new_cursor()
         self.value = np.zeros(1)
@@ -243,4 +246,4 @@ class ChanceSampling(Traversal):
 class ExternalSampling(Traversal):
     """Draws chance's outcomes and the opponent's actions."""
 
-    samples_opponent = True
+    keeps = traversal.ExternalKeeps()

@@ -9,7 +9,7 @@ never does, which changes nothing (Section 5). Regrets are added at i's sets, th
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,27 +18,73 @@ from unseen.compiling import kernel, piece
 from unseen.engine import next_key, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL, Game
 from unseen.tabular.regret_matching import add_behaviour, draw, positive_sum, probability
-from unseen.tabular.table import NOWHERE, Keeps, actions, cells, find_or_add, fits, n_actions, set_field
+from unseen.tabular.table import NOWHERE, Keeps, actions, cells, find_or_add, fits, kept, most_words, n_actions, set_field
 
 TRAVERSAL, DEPTH, IS_DOWN, NODES = range(4)
-
-
 DONE, NO_ROOM, BROKEN = 0, 1, -9
 """How a run ended; BROKEN also stands in place of whose move it is."""
 
 
-class TraversalKeeps(Keeps):
-    """What is kept of a set: of the last traversal that came there, its number and what it drew; and for each action."""
+class WalkKeeps(Keeps):
+    """What is kept of a set where all of the opponent's actions are tried: the last traversal that came there, and its behaviour
+    then."""
 
-    for_set = ("traversal", "drawn")
+    samples_opponent: ClassVar[bool] = False
+    for_set = ("traversal",)
     for_action = ("regrets", "averages", "behaviour")
+
+    def decide(self, table, w, n, total, rng):
+        """Write down what holds for the rest of this traversal, whatever is learnt: the behaviour."""
+        regret, behaviour = kept(table.floats, w, n, self.regrets), kept(table.floats, w, n, self.behaviour)
+        for k in range(n):
+            behaviour[k] = probability(regret, total, k)
+
+    def first_taken(self, table, w):
+        """The index of the first action to follow."""
+        return 0
+
+    def share(self, table, w, k):
+        """The weight of the opponent's action `k` in what a traversal finds: its probability."""
+        return table.floats[cells(w, n_actions(table.halves, w), self.behaviour) + k]
+
+    def expected(self, table, w, n, value):
+        """What the behaviour at a set expects, if its actions have these values, shape (w,)."""
+        behaviour, expected = kept(table.floats, w, n, self.behaviour), 0.0
+        for k in range(n):
+            expected += behaviour[k] * value[k]
+        return expected
+
+
+class ExternalKeeps(Keeps):
+    """What is kept of a set where one of the opponent's actions is drawn: the last traversal that came there, and what it drew."""
+
+    samples_opponent: ClassVar[bool] = True
+    for_set = ("traversal", "drawn")
+    for_action = ("regrets", "averages")
+
+    def decide(self, table, w, n, total, rng):
+        table.ints[set_field(w, self.drawn)] = draw(kept(table.floats, w, n, self.regrets), total, rng)
+
+    def first_taken(self, table, w):
+        return table.ints[set_field(w, self.drawn)]
+
+    def share(self, table, w, k):
+        """That of the one that was drawn."""
+        return 1.0
+
+    def expected(self, table, w, n, value):
+        """A set of the update player is met only once: its regrets are still those of the behaviour."""
+        regret, expected = kept(table.floats, w, n, self.regrets), 0.0
+        total = positive_sum(regret)
+        for k in range(n):
+            expected += (max(regret[k], 0.0) if total > 0.0 else 1.0) * value[k]
+        return expected / (total if total > 0.0 else n)
 
 
 class Sampling(NamedTuple):
-    """What a traversal leaves out."""
+    """What else a traversal leaves out."""
 
     samples_chance: bool
-    samples_opponent: bool
     prunes: bool
 
 
@@ -72,9 +118,9 @@ def new_stack(game: Game) -> Stack:
 
 
 @piece
-def is_sampled(sampling, p, i):
+def is_sampled(sampling, keeps, p, i):
     """Whether one move of `p` stands for all, in a traversal for player `i`."""
-    return sampling.samples_chance if p == CHANCE else sampling.samples_opponent and p != i
+    return sampling.samples_chance if p == CHANCE else keeps.samples_opponent and p != i
 
 
 @piece
@@ -98,25 +144,18 @@ def arrive(game, stack, d, i, sampling, keeps, table, out, t, rng):
     stack.infoset[d] = w
     if w == NOWHERE:
         return False
-    if p == i and sampling.samples_opponent:
+    if p == i and keeps.samples_opponent:
         return True
-    drawn = set_field(w, keeps.drawn)
     met = set_field(w, keeps.traversal)
     if table.ints[met] != t + 1:  # else it was met before: what was decided then holds, whatever has been learnt since
         table.ints[met] = t + 1
         n = n_actions(table.halves, w)
-        regret = cells(w, n, keeps.regrets)
-        total = positive_sum(table.floats, regret, n)
+        regret = kept(table.floats, w, n, keeps.regrets)
+        total = positive_sum(regret)
         if p != i:
-            add_behaviour(table.floats, regret, n, total, 0.0, cells(w, n, keeps.averages), stack.opponent_reach[d])
-        if sampling.samples_opponent:
-            table.ints[drawn] = draw(table.floats, regret, n, total, rng)
-        else:
-            behaviour = cells(w, n, keeps.behaviour)
-            for k in range(n):
-                table.floats[behaviour + k] = probability(table.floats, regret, n, total, k)
-    if sampling.samples_opponent:
-        stack.taken[d] = table.ints[drawn]
+            add_behaviour(regret, total, 0.0, kept(table.floats, w, n, keeps.averages), stack.opponent_reach[d])
+        keeps.decide(table, w, n, total, rng)
+    stack.taken[d] = keeps.first_taken(table, w)
     return True
 
 
@@ -139,8 +178,8 @@ def descend(game, stack, d, i, sampling, keeps, table, tell):
             stack.keys[d + 1, viewer] = next_key(stack.keys[d, viewer], viewer, p, a, tell)
         stack.opponent_reach[d + 1] = stack.opponent_reach[d]
         stack.chance_reach[d + 1] = stack.chance_reach[d]
-        if p == 1 - i and not sampling.samples_opponent:
-            stack.opponent_reach[d + 1] *= table.floats[cells(w, n_actions(table.halves, w), keeps.behaviour) + k]
+        if p == 1 - i:
+            stack.opponent_reach[d + 1] *= keeps.share(table, w, k)
         elif p == CHANCE and not sampling.samples_chance:
             stack.chance_reach[d + 1] *= game.chance(stack.states[d], a, stack.n_outcomes[d])
     return mover
@@ -156,10 +195,7 @@ def is_over(stack, d, table):
 @piece
 def is_pruned(stack, d, i, sampling, keeps, table):
     """Whether the next action is one that the opponent never takes."""
-    if not sampling.prunes or stack.player[d] != 1 - i:
-        return False
-    w = stack.infoset[d]
-    return table.floats[cells(w, n_actions(table.halves, w), keeps.behaviour) + stack.taken[d]] == 0.0
+    return sampling.prunes and stack.player[d] == 1 - i and keeps.share(table, stack.infoset[d], stack.taken[d]) == 0.0
 
 
 @piece
@@ -172,23 +208,13 @@ def average_outcome(game, stack, d):
 
 
 @piece
-def finish(stack, d, i, sampling, keeps, table):
+def finish(stack, d, i, keeps, table):
     """All actions at depth `d` have values: the value of the history; regrets if it is the update player's."""
-    w = stack.infoset[d]
+    w, value = stack.infoset[d], stack.value[d]
     n = n_actions(table.halves, w)
-    first, value = cells(w, n, keeps.regrets), stack.value[d]
-    regret = table.floats[first : first + n]
-    expected = 0.0
-    if sampling.samples_opponent:  # comes to a set of the update player only once: its regrets are still those of the behaviour
-        total = positive_sum(table.floats, first, n)
-        for k in range(n):
-            expected += (max(regret[k], 0.0) if total > 0.0 else 1.0) * value[k]
-        expected /= total if total > 0.0 else n
-    else:
-        for k in range(n):
-            expected += table.floats[cells(w, n, keeps.behaviour) + k] * value[k]
+    expected = keeps.expected(table, w, n, value)
     if stack.player[d] == i:
-        counterfactual = stack.opponent_reach[d] * stack.chance_reach[d]
+        regret, counterfactual = kept(table.floats, w, n, keeps.regrets), stack.opponent_reach[d] * stack.chance_reach[d]
         for k in range(n):
             regret[k] += counterfactual * (value[k] - expected)
     return expected
@@ -214,7 +240,7 @@ def run(game, stack, keeps, table, out, tell, rng, sampling, cursor, value, end)
     """
     t, d, is_down, nodes = cursor[TRAVERSAL], cursor[DEPTH], cursor[IS_DOWN] == 1, cursor[NODES]
     v = value[0]  # on the way up: what the history below `d` is worth
-    status = DONE
+    status, words = DONE, most_words(table.size, 1, len(out), 0)
     while t < end and status == DONE:
         i = t & 1
         if d < 0 and not is_down:  # the traversal is complete
@@ -230,20 +256,20 @@ def run(game, stack, keeps, table, out, tell, rng, sampling, cursor, value, end)
             d = 0
         p = stack.player[d]
         if is_down:
-            if not fits(table.size, len(table.player), len(table.ints), 1, len(out), 0):
+            if not fits(table, 1, words):
                 status = NO_ROOM
                 continue
             if not arrive(game, stack, d, i, sampling, keeps, table, out, t, rng):
                 status = BROKEN
                 continue
         else:
-            if is_sampled(sampling, p, i):
+            if is_sampled(sampling, keeps, p, i):
                 d -= 1
                 continue
             stack.value[d, stack.taken[d]] = v
             stack.taken[d] += 1
             if is_over(stack, d, table):
-                v = average_outcome(game, stack, d) if p == CHANCE else finish(stack, d, i, sampling, keeps, table)
+                v = average_outcome(game, stack, d) if p == CHANCE else finish(stack, d, i, keeps, table)
                 d -= 1
                 continue
         if is_pruned(stack, d, i, sampling, keeps, table):

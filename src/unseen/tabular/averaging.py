@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from unseen.compiling import kernel, piece
 from unseen.tabular.regret_matching import add_behaviour, positive_sum
-from unseen.tabular.table import NOWHERE, SETS, cells, first_block, n_actions, next_block, set_field
+from unseen.tabular.table import NOWHERE, SETS, first_block, kept, n_actions, next_block, set_field
 
 
 @piece
@@ -23,7 +23,8 @@ def arrive(keeps, table, w, total, gamma, before, iterations, is_new):
     seen = set_field(w, keeps.weight_seen)
     if not is_new:
         n, growth = n_actions(table.halves, w), weight - table.floats[seen]
-        add_behaviour(table.floats, cells(w, n, keeps.regrets), n, total, gamma, cells(w, n, keeps.averages), growth)
+        regret, average = kept(table.floats, w, n, keeps.regrets), kept(table.floats, w, n, keeps.averages)
+        add_behaviour(regret, total, gamma, average, growth)
     table.floats[seen] = weight
     table.ints[set_field(w, keeps.choice_before)] = before
 
@@ -31,8 +32,7 @@ def arrive(keeps, table, w, total, gamma, before, iterations, is_new):
 @piece
 def catch_up(keeps, table, w, gamma, iterations):
     """Bring the average of set `w` up to date, if those of its player's earlier sets are."""
-    n = n_actions(table.halves, w)
-    total = positive_sum(table.floats, cells(w, n, keeps.regrets), n)
+    total = positive_sum(kept(table.floats, w, n_actions(table.halves, w), keeps.regrets))
     arrive(keeps, table, w, total, gamma, table.ints[set_field(w, keeps.choice_before)], iterations, False)
 
 

@@ -1,7 +1,7 @@
 """Regret matching: behave in proportion to positive regrets, evenly if there are none (S. Hart and A. Mas-Colell, 2000).
 
-The regrets of a set are `n` numbers of an array from `first` on. Their positive parts are summed once (`positive_sum`), and the
-sum is handed to what needs the probabilities.
+The positive ones of a set's regrets, shape (n,), are summed once (`positive_sum`), and the sum is handed to what needs the
+probabilities.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from unseen.engine import random
 
 
 @piece
-def positive_sum(values, first, n):
-    """The sum of the positive ones of `n` regrets."""
+def positive_sum(regret):
+    """The sum of the positive ones."""
+    n = len(regret)
     even, odd = 0.0, 0.0  # two sums, so that one addition need not wait for the other
-    for k in range(first, first + n - 1, 2):
-        even += max(values[k], 0.0)
-        odd += max(values[k + 1], 0.0)
+    for k in range(0, n - 1, 2):
+        even += max(regret[k], 0.0)
+        odd += max(regret[k + 1], 0.0)
     if n & 1:
-        even += max(values[first + n - 1], 0.0)
+        even += max(regret[n - 1], 0.0)
     return even + odd
 
 
@@ -31,37 +32,38 @@ def mixing(total, n, gamma):
 
     Returns e and f such that an action with regret r has probability e + f max(r, 0).
     """
-    return (gamma / n, (1.0 - gamma) / total) if total > 0.0 else (1.0 / n, 0.0)
+    even = gamma / n if gamma > 0.0 else 0.0  # a division that is mostly not needed
+    return (even, (1.0 - gamma) / total) if total > 0.0 else (1.0 / n, 0.0)
 
 
 @piece
-def probability(values, first, n, total, k):
+def probability(regret, total, k):
     """The probability of action `k`."""
-    return max(values[first + k], 0.0) / total if total > 0.0 else 1.0 / n
+    return max(regret[k], 0.0) / total if total > 0.0 else 1.0 / len(regret)
 
 
 @piece
-def draw(values, first, n, total, rng):
+def draw(regret, total, rng):
     """The index of an action, drawn by its probability."""
-    u = random(rng)
+    n, u = len(regret), random(rng)
     if total <= 0.0:
         return int(u * n)
     u *= total
     for k in range(n - 1):
-        u -= max(values[first + k], 0.0)
+        u -= max(regret[k], 0.0)
         if u < 0.0:
             return k
     return n - 1
 
 
 @piece
-def add_behaviour(values, first, n, total, gamma, average, weight):
-    """Add the behaviour, `weight` times, to the numbers of the same array from `average` on."""
-    even, greedy = mixing(total, n, gamma)
+def add_behaviour(regret, total, gamma, average, weight):
+    """Add the behaviour, `weight` times, to the sums `average`, shape (n,)."""
+    even, greedy = mixing(total, len(regret), gamma)
     even *= weight
     greedy *= weight
-    for k in range(n):
-        values[average + k] += even + greedy * max(values[first + k], 0.0)
+    for k in range(len(regret)):
+        average[k] += even + greedy * max(regret[k], 0.0)
 
 
 @piece

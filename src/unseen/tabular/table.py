@@ -110,6 +110,20 @@ def cells(w, n, field):
 
 
 @piece
+def kept(floats, w, n, field):
+    """A field of the `n` actions of a set, shape (n,)."""
+    first = cells(w, n, field)
+    return floats[first : first + n]
+
+
+@piece
+def kept_of_both(floats, w, n, m, field):
+    """A field of the `n` actions of player 0 and of the `m` of player 1 at a joint node, shapes (n,) and (m,)."""
+    first = cells(w, n + m, field)
+    return floats[first : first + n], floats[first + n : first + n + m]
+
+
+@piece
 def joint_cells(w, n, m, fields, field):
     """Where, in `floats`, a field of the pairs of actions begins: row after row, player 0's actions being the rows.
 
@@ -186,10 +200,15 @@ def find_or_add(game, s, player, key, table, out):
 
 
 @piece
-def fits(size, capacity, words, sets, cells, pairs):
-    """Whether so many more sets, with so many actions and pairs of actions in all, fit in any case."""
-    more = sets * (size[SET_FIELDS] + HEAD + 1) + (size[ACTION_FIELDS] + 1) * cells + size[JOINT_FIELDS] * pairs
-    return size[SETS] + sets <= capacity and size[WORDS] + more <= words
+def most_words(size, sets, cells, pairs):
+    """The words that so many sets, with so many actions and pairs of actions in all, take at most."""
+    return sets * (size[SET_FIELDS] + HEAD + 1) + (size[ACTION_FIELDS] + 1) * cells + size[JOINT_FIELDS] * pairs
+
+
+@piece
+def fits(table, sets, words):
+    """Whether so many more sets, of so many words in all, fit."""
+    return table.size[SETS] + sets <= len(table.player) and table.size[WORDS] + words <= len(table.ints)
 
 
 @kernel
@@ -204,7 +223,8 @@ def put_all(table):
 def grown(table: Table, sets: int, cells: int, pairs: int = 0) -> Table:
     """The same table with room for so many more sets, with so many actions and pairs of actions in all."""
     words, player, slots = table.ints, table.player, table.slots
-    while not as_python(fits)(table.size, len(player) + sets, len(words), sets, cells, pairs):
+    needed = int(table.size[WORDS] + as_python(most_words)(table.size, sets, cells, pairs))
+    while needed > len(words):
         if len(words) >= MAX_WORDS:
             raise UnseenError(
                 f"the table of information sets is full: {int(table.size[SETS]):,} of them take {8 * MAX_WORDS / 1e9:.0f} GB."
