@@ -147,7 +147,8 @@ ENTRIES: dict[str, Callable[[Game], object]] = {
 NO_ENTRIES = {
     "CHANCE", "PUBLIC", "TERMINAL", "Agent", "BeliefTooLarge", "Budget", "Choice", "Enumeration", "Equilibrium", "Evaluation",
     "Game", "GameFault", "Info", "Match", "Measured", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError", "Solved",
-    "StrategyFileError", "UnseenError", "__version__", "game_names", "kernel", "load", "parameter", "piece", "rules",
+    "StrategyFileError", "UnseenError", "Values", "__version__", "backward_induction", "game_names", "kernel", "load", "parameter",
+    "piece", "rules",
 }  # fmt: skip
 """Public names that take none, or run nothing of it in compiled code."""
 

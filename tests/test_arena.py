@@ -478,7 +478,8 @@ def test_playing_at_the_terminal():
 
 
 def test_agents_are_agents():
-    assert all(issubclass(type(make_agent(name, load(KUHN))), Agent) for name in AGENTS)
+    for name in AGENTS:
+        assert isinstance(make_agent(name, "goofspiel(cards=3)" if name == "optimal" else KUHN), Agent)
 
 
 def test_workers_end_with_the_process_that_started_them(tmp_path):

@@ -17,7 +17,7 @@ described.loader.exec_module(rooms)
 
 SOURCE = ROOT / "src" / "unseen"
 COMPILED = {
-    "game.py": {"start", "player", "actions", "chance", "apply", "utility", "settled", "rollout"},
+    "game.py": {"start", "player", "actions", "chance", "apply", "utility", "settled", "rollout", "reduced"},
     "rules.py": {"go_ahead", "choose", "drew", "learn", "reward", "find_baselines", "known", "catch_up"},
     "joint_rules.py": {"choose", "drew", "learn"},
     "tree.py": {"has_room", "descend"},
@@ -82,6 +82,7 @@ def test_only_one_room_knows_numba():
 
 RESULTS = {
     "Choice", "Enumeration", "Equilibrium", "Evaluation", "Info", "Match", "Measured", "Percept", "Playouts", "RuleError", "Solved",
+    "Values",
 }  # fmt: skip
 """Public classes that the library makes, not its users."""
 

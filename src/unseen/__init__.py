@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from unseen.search.searcher import Searcher
     from unseen.solving.job import Solved, solve
     from unseen.solving.online import OnlineLearner
+    from unseen.stacked.values import Values, backward_induction
     from unseen.tabular.strategy import Strategy
 
 # Names whose modules are imported when first used, so that `import unseen` stays quick.
@@ -50,6 +51,8 @@ _LATER = {
     "SequenceForm": "exact.sequence_form",
     "Solved": "solving.job",
     "Strategy": "tabular.strategy",
+    "Values": "stacked.values",
+    "backward_induction": "stacked.values",
     "best_response": "exact.sequence_form",
     "enumerate_game": "enumeration.whole",
     "exploitability": "exact.sequence_form",
@@ -67,7 +70,8 @@ _MODULES = {"rules": "search.rules", "testing": "testing"}
 __all__ = [
     "CHANCE", "PUBLIC", "TERMINAL", "Agent", "Belief", "BeliefTooLarge", "Budget", "Choice", "Enumeration", "Equilibrium",
     "Evaluation", "Game", "GameFault", "Info", "Match", "Measured", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError",
-    "Searcher", "SequenceForm", "Solved", "Strategy", "StrategyFileError", "UnseenError", "__version__", "best_response",
+    "Searcher", "SequenceForm", "Solved", "Strategy", "StrategyFileError", "UnseenError", "Values", "__version__",
+    "backward_induction", "best_response",
     "enumerate_game", "exploitability", "fingerprint", "game_names", "info", "kernel", "load", "make_agent", "match", "measure",
     "parameter", "piece", "playouts", "replay", "rules", "solve", "solve_exactly", "testing",
 ]  # fmt: skip

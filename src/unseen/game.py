@@ -207,6 +207,16 @@ class Game(Declared, Compiled):
         """
         return False
 
+    def reduced(self, s):
+        """Rewrite `s`, where players 0 and 1 are about to choose together or chance is, to the simplest state with the same future.
+
+        Returns what the first player has got already, to be added, and 1.0, or -1.0 if the players have changed places:
+        the value of `s` is the first number plus the second times the value of what was written. There must be as many actions in
+        the new state; the first of the one is as good as the first of the other, and so on. A hint: exact values of simultaneous
+        games are computed once for all states that become the same. Nothing is changed unless a game says otherwise.
+        """
+        return 0.0, 1.0
+
     # Plain Python, never compiled: names and pictures for people -------------------------------------------------------------
 
     def validate(self) -> None:
@@ -253,7 +263,7 @@ class Game(Declared, Compiled):
         s, numbers = self.new_states(1)[0], np.zeros(max(3, self.width), np.int64)
         return {
             "start": (s,), "player": (s,), "actions": (s, numbers), "chance": (s, 0, 1),
-            "apply": (s, 0, numbers), "utility": (s, 0), "settled": (s,),
+            "apply": (s, 0, numbers), "utility": (s, 0), "settled": (s,), "reduced": (s,),
         }  # fmt: skip
 
     def __repr__(self) -> str:

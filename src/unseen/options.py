@@ -23,7 +23,7 @@ Value = int | bool | float | str
 
 
 class Parameter:
-    """A number, yes or no, or one of several words: its default, bounds and a word of help."""
+    """A number, yes or no, one of several words, or any (for agents only): its default, bounds and a word of help."""
 
     def __init__(
         self, default: Value, minimum: float | None = None, maximum: float | None = None, help: str = "",
@@ -49,6 +49,8 @@ class Parameter:
             return "one of " + ", ".join(self.choices)
         if self.kind is bool:
             return "true or false"
+        if self.kind is str:
+            return "a word or a path"
         number = "a number" if self.kind is float else "a whole number"
         if self.above is not None:
             return f"{number} above {self.above:g}" + (f" and up to {self.maximum:g}" if self.maximum is not None else "")
@@ -68,6 +70,8 @@ class Parameter:
         """`value` as compiled code sees this parameter, or an error that says what is allowed."""
         if self.choices and value in self.choices:
             return self.choices.index(value)
+        if self.kind is str and isinstance(value, str):
+            return value
         if self.kind is float and not isinstance(value, bool):
             with contextlib.suppress(TypeError, ValueError):
                 value = float(value)
@@ -76,6 +80,7 @@ class Parameter:
             fits_kind = isinstance(value, float)
         else:
             fits_kind = (is_bool or (is_whole and value in (0, 1))) if self.kind is bool else (is_whole and not is_bool)
+        fits_kind = fits_kind and self.kind is not str
         if fits_kind and not self.choices:
             number = self.kind(value)
             least = -(2**63) if self.minimum is None else self.minimum

@@ -17,6 +17,7 @@ from unseen.cli.common import (
     Reduced,
     StrategyName,
     Streamed,
+    Workers,
     command,
     console_status,
     in_bytes,
@@ -25,26 +26,66 @@ from unseen.cli.common import (
     show,
     show_result,
 )
+from unseen.errors import UnseenError
+from unseen.game import Game
+from unseen.show.figures import check_picture, save_picture
 
 PANELS = 12
+WIDEST = 400
+"""Games with more actions at a time are left to the linear program, unless asked otherwise."""
+
+
+METHODS = ("induction", "lp")
 
 
 @command
 def value(
     game: GameName,
-    out: Annotated[Path | None, typer.Option(help="Save the equilibrium strategy to this file.")] = None,
-    picture: Picture = None, memory: Memory = None, as_json: AsJson = False, debug: Debug = False,
+    out: Annotated[Path | None, typer.Option(help="Save the values of all states (.values), or the equilibrium strategy.")] = None,
+    method: Annotated[str | None, typer.Option(help="induction or lp; otherwise what suits the game.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the values that are in the file of --out.")] = False,
+    workers: Workers = None, picture: Picture = None, memory: Memory = None, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Solve a game exactly by linear programming: its value to the first player and an equilibrium."""
-    from unseen.exact.equilibrium import solve_exactly
-    from unseen.exact.sequence_form import SequenceForm
-    from unseen.show.figures import check_picture, save_picture
+    """Solve a game exactly: its value to the first player and an equilibrium.
+
+    A game whose players choose at the same time and know all else is solved state by state, backwards (induction); others, and any
+    whose strategy is to be saved, by the linear program of the sequence form (lp).
+    """
+    from unseen.stacked.openness import what_is_hidden
 
     loaded = loading.load(game)
+    if method not in (None, *METHODS):
+        raise UnseenError(f"method is {method!r}, but must be one of {', '.join(METHODS)}.")
     if picture is not None:
         check_picture(picture)
-    form = SequenceForm(loaded, memory=in_bytes(memory))
-    with console_status(f"solving the linear program of {loaded.name}"):
+    is_strategy = out is not None and out.suffix != ".values"
+    if method == "induction" or (method is None and not is_strategy and not what_is_hidden(loaded) and loaded.width <= WIDEST):
+        _by_induction(loaded, out, resume, workers, picture, memory, as_json)
+    else:
+        _by_program(loaded, out, picture, memory, as_json)
+
+
+def _by_induction(
+    game: Game, out: Path | None, resume: bool, workers: int | None, picture: Path | None, memory: float | None, as_json: bool
+) -> None:
+    from unseen.stacked.values import backward_induction
+
+    if resume and out is None:
+        raise UnseenError("resume goes on from a file: name it with --out.")
+    found = backward_induction(game, workers=workers, memory=in_bytes(memory), save=out, resume=resume)
+    if picture is not None and not found.stopped:
+        save_picture(found.figure(), picture)
+    show_result(as_json, found, the_values_are_in=out, and_drawn_in=None if found.stopped else picture)
+
+
+def _by_program(game: Game, out: Path | None, picture: Path | None, memory: float | None, as_json: bool) -> None:
+    from unseen.exact.equilibrium import solve_exactly
+    from unseen.exact.sequence_form import SequenceForm
+
+    if out is not None and out.suffix == ".values":
+        raise UnseenError(f"out is {str(out)!r}, but the linear program gives a strategy; name it otherwise than .values.")
+    form = SequenceForm(game, memory=in_bytes(memory))
+    with console_status(f"solving the linear program of {game.name}"):
         found = interruptible(lambda: solve_exactly(form))
     if out is not None:
         found.strategy.save(out)

@@ -119,6 +119,40 @@ class Goofspiel(Game):
             return float(lead)
         return 1.0 if lead > 0 else -1.0 if lead < 0 else 0.0
 
+    def settled(self, s):
+        """A lead that is greater than all prizes to come decides who wins."""
+        if self.payoff == POINT_DIFFERENCE:
+            return False
+        lead = abs(s.lead)
+        for card in range(self.cards):
+            if (s.prizes >> card & 1) or card == s.prize:
+                lead -= card + self.lowest
+        return lead > 0
+
+    def reduced(self, s):
+        """Points so far count as such, of the cards only the order counts, and the better hand is the first player's."""
+        if not self.bids_seen:
+            return 0.0, 1.0
+        decided = 0.0
+        if self.payoff == POINT_DIFFERENCE:
+            decided = float(s.lead)
+            s.lead = 0
+        first, second = s.hand[0], s.hand[1]
+        while True:
+            for _ in range(2):  # after a round two cards may be missing; close the lowest gap, or none
+                held = first | second
+                below = (held + 1 & ~held) - 1
+                first = first & below | first >> 1 & ~below
+                second = second & below | second >> 1 & ~below
+            held = first | second
+            if held & (held + 1) == 0:
+                break
+        is_second_better = (first < second) | ((first == second) & (s.lead < 0))
+        s.hand[0] = second if is_second_better else first
+        s.hand[1] = first if is_second_better else second
+        s.lead = -s.lead if is_second_better else s.lead
+        return decided, -1.0 if is_second_better else 1.0
+
     def describe_action(self, s: Any, a: int) -> str:
         return f"{'prize' if s.prize == NONE else 'bid'} {a + self.lowest}"
 

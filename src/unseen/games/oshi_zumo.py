@@ -85,6 +85,18 @@ class OshiZumo(Game):
         lead = s.place if who == 0 else -s.place
         return 1.0 if lead > 0 else -1.0 if lead < 0 else 0.0
 
+    def reduced(self, s):
+        """The player with more coins is the first; rounds count only if the last one can come before the coins are spent."""
+        if self.min_bid > 0 and s.rounds + (max(s.coins[0], s.coins[1]) + self.min_bid - 1) // self.min_bid <= self.horizon:
+            s.rounds = 0
+        if s.coins[0] > s.coins[1] or (s.coins[0] == s.coins[1] and s.place >= 0):
+            return 0.0, 1.0
+        first, second = s.coins[0], s.coins[1]
+        s.coins[0] = second
+        s.coins[1] = first
+        s.place = -s.place
+        return 0.0, -1.0
+
     def describe_action(self, s: Any, a: int) -> str:
         return f"bid {a}"
 

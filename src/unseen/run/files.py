@@ -10,7 +10,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from unseen.errors import UnseenError
 CHECKSUM_BYTES = 32
 
 
-def write_atomically(path: Path, chunks: Iterable[bytes]) -> None:
+def write_atomically(path: Path, chunks: Iterable[bytes | memoryview]) -> None:
     """Write `chunks` to `path` by way of a temporary file beside it. A link stays one; a device is not replaced."""
     path = Path(os.path.realpath(path))
     check_file(path)
@@ -52,11 +52,19 @@ def check_file(path: Path) -> None:
 
 def write_sealed(path: Path, magic: bytes, header: Mapping[str, Any], arrays: Iterable[NDArray[Any]]) -> None:
     """Write a sealed file."""
-    parts = [magic, json.dumps(header, sort_keys=True).encode() + b"\n", *(np.ascontiguousarray(a).tobytes() for a in arrays)]
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(part)
-    write_atomically(path, [*parts, digest.digest()])
+
+    def chunks() -> Iterator[bytes | memoryview]:
+        digest = hashlib.sha256()
+        for part in (magic, json.dumps(header, sort_keys=True).encode() + b"\n"):
+            digest.update(part)
+            yield part
+        for array in arrays:
+            content = np.ascontiguousarray(array).reshape(-1).view(np.uint8).data
+            digest.update(content)
+            yield content
+        yield digest.digest()
+
+    write_atomically(path, chunks())
 
 
 def is_sealed(data: bytes) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from unseen.agents import Agent, Kind, StrategyAgent
+from unseen.agents import Agent, Budget, Kind, StrategyAgent
+from unseen.belief.belief import Belief
+from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.options import Parameter
 from unseen.solving.minimisers import MINIMISERS
+from unseen.stacked.values import Values, backward_induction
 from unseen.tabular.strategy import Strategy
 
 
@@ -27,7 +30,41 @@ def _solution(game: Game, algorithm: str, until: float) -> Strategy:
     return found.strategy
 
 
+class OptimalAgent(Agent):
+    """Plays an equilibrium of the matrix game at each state."""
+
+    def __init__(self, values: Values, name: str = "optimal") -> None:
+        self.values, self.name = values, name
+
+    def begin(self, game: Game, seat: int, seed: int, budget: Budget | None = None) -> None:
+        if game != self.values.game:
+            raise UnseenError(f"agent {self.name}: its values are those of {self.values.game.spec}, not of {game.spec}.")
+        super().begin(game, seat, seed, budget)
+
+    def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
+        """All that has happened is known, but for the move that the other player may have made already."""
+        history = next(Belief(self.game, self.seat, self.seen, to_move=self.seat).histories())
+        return self.values.at(history).mixes[self.seat]
+
+
+def make_optimal(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
+    return OptimalAgent(Values.load(options["file"], game) if options["file"] else _values(game), name)
+
+
+@lru_cache(maxsize=4)
+def _values(game: Game) -> Values:
+    found = backward_induction(game, workers=1)
+    if found.stopped:
+        raise KeyboardInterrupt
+    return found
+
+
 AGENTS: dict[str, Kind] = {
+    "optimal": Kind(
+        "Plays an equilibrium of a game whose players choose at the same time and know all else, solved by backward induction.",
+        "", make_optimal,
+        {"file": Parameter("", help="a file of values, as `unseen value GAME --out FILE` writes it; without, it solves the game")},
+    ),
     "solved": Kind(
         "Solves the game first, and plays that strategy.", "", make_solved,
         {

@@ -81,6 +81,16 @@ class CompiledRules:
         if tell.tolist() != told:
             self.fault("compiled tokens", f"plain apply() tells {told}, compiled {tell.tolist()}", history)
 
+    def compare_reduced(self, history: History, before: PlainState, after: PlainState, said: tuple[float, float]) -> None:
+        """Reduce a state."""
+        before.write(self.compact)
+        found = self.run(reduce_state)
+        if found is None:
+            return
+        self.compare_fields("reduced", after, history)
+        if not self.is_close(found, said):
+            self.fault("compiled reduced", f"plain reduced() returns {said}, compiled {tuple(found)}", history)
+
     def is_close(self, native: Any, plain: Any) -> bool:
         return np.allclose(native, plain, rtol=self.tolerance, atol=1e-12, equal_nan=True)
 
@@ -130,3 +140,9 @@ def ask_chance(game, states, actions, probabilities):
 def play(game, states, a, tell):
     """Play one action with the compiled rules."""
     step(game, states[0], a, tell)
+
+
+@kernel
+def reduce_state(game, states):
+    """Reduce a state with the compiled rules."""
+    return game.reduced(states[0])

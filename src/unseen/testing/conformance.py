@@ -17,8 +17,9 @@ from unseen.errors import GameFault
 from unseen.game import Game
 from unseen.loading import load
 from unseen.run.progress import Progress
-from unseen.testing.inspector import Inspector, Stopped, Watchdog
+from unseen.testing.inspector import Inspector, Stopped
 from unseen.testing.report import Report
+from unseen.testing.watchdog import Watchdog
 
 DEFAULT_HISTORIES = 10_000
 DEFAULT_PLAYOUTS = 200
@@ -41,7 +42,7 @@ def find_faults(
     """Everything about up to `histories` histories in order of length and `playouts` random games; then, in compiled code, the
     cheap laws at as many as `seconds` allow. `progress` is called with the number of histories."""
     inspector = Inspector(load(game))
-    with contextlib.suppress(Stopped), Watchdog(inspector):
+    with contextlib.suppress(Stopped), Watchdog(lambda: inspector.calling and inspector.calling[2]):
         _inspect(inspector, histories, playouts, seed, progress)
     report = inspector.report
     report.notes = inspector.notes()

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -18,8 +16,10 @@ from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, PlainState
 from unseen.position import Position, history_text, is_token, is_whole, percept_of, rule_exception
 from unseen.run.progress import Progress
 from unseen.testing.compiled_rules import UNWRITTEN, CompiledRules
+from unseen.testing.lockstep import difference
 from unseen.testing.report import Fault, Report
 from unseen.testing.survey import STUCK_SECONDS, Endless, Surveyor, blame
+from unseen.testing.watchdog import StuckError
 
 LEFT_OVER = 85
 MIRRORED = 200
@@ -54,32 +54,6 @@ class Stopped(Exception):
     """There is no point in going on: the next call may not return, either."""
 
 
-class _Endless(Exception):
-    """A rule in plain Python has been running for too long."""
-
-
-class Watchdog:
-    """Interrupts a rule in plain Python that does not return. Only the main thread of a process can have one."""
-
-    def __init__(self, inspector: Inspector) -> None:
-        self.inspector, self.is_possible = inspector, hasattr(signal, "setitimer")
-
-    def __enter__(self) -> None:
-        self.is_possible = self.is_possible and threading.current_thread() is threading.main_thread()
-        if self.is_possible:
-            self.before = signal.signal(signal.SIGALRM, self._look)
-            signal.setitimer(signal.ITIMER_REAL, 1.0, 1.0)
-
-    def _look(self, number: int, frame: Any) -> None:
-        if self.inspector.calling is not None and time.monotonic() - self.inspector.calling[2] > STUCK_SECONDS:
-            raise _Endless
-
-    def __exit__(self, *args: object) -> None:
-        if self.is_possible:
-            signal.setitimer(signal.ITIMER_REAL, 0.0)
-            signal.signal(signal.SIGALRM, self.before)
-
-
 class Inspector:
     """Calls the rules at one history after another and notes what is wrong."""
 
@@ -111,7 +85,7 @@ class Inspector:
         self.calling = (rule, history, time.monotonic())
         try:
             return getattr(self.game, rule)(*args)
-        except _Endless as error:
+        except StuckError as error:
             self.fault(f"{rule} endless", f"{rule}() has not returned after {STUCK_SECONDS:g} seconds", history)
             raise Stopped from error
         except Exception as error:
@@ -233,12 +207,32 @@ class Inspector:
             return []
         if node.settled is None and self.twice(node, "settled", call=self.call):
             node.settled = [self.number(node.history, "utility", node.state, who) for who in (0, 1)]
+        if self.game.simultaneous and player != 1 and type(self.game).reduced is not Game.reduced:
+            self.check_reduced(node)
         actions = self.check_actions(node, player)
         if player == CHANCE:
             self.check_chance(node, actions)
         else:
             self.check_infoset(node, player, actions)
         return actions
+
+    def check_reduced(self, node: _Node) -> None:
+        """A state that is written in place of this one must have the same future."""
+        first, second, again = node.state.copy(), node.state.copy(), node.state.copy()
+        found, other = (self.call(node.history, "reduced", s) for s in (second, again))
+        if not (isinstance(found, tuple) and len(found) == 2 and isfinite(found[0]) and found[1] in (1.0, -1.0)):
+            message = f"reduced() returned {found!r}, but must return what is decided, and 1.0 or -1.0"
+            self.fault("reduced", message, node.history)
+            raise _Broken
+        if found != other or second.values() != again.values():
+            self.fault("reduced not deterministic", "reduced() does not do the same twice", node.history)
+        self.compiled.compare_reduced(node.history, node.state, second, found)
+        problem = difference(
+            self.game, lambda rule, *args: self.call(node.history, rule, *args), first, second, *found, seed=self.report.histories
+        )
+        if problem:
+            message = f"reduced() writes {again}, which has another future: {problem}"
+            self.fault("reduced differs", message, node.history)
 
     def follow(self, node: _Node | None, action: int) -> _Node | None:
         """The history one action longer, or None if the rules break on the way."""

@@ -1,0 +1,1 @@
+"""Open games of simultaneous moves, exactly: matrix games stacked on one another."""

@@ -1,0 +1,146 @@
+"""A table from states to numbers, which several threads fill at once.
+
+A key is the state itself, as 64-bit words. A state of two words is often almost one: its fields do not fill them, and some are the
+same in all states that are entered. The second word is then laid over the first, where that has nothing but constants. A state with
+a bit that was taken for constant is noticed; then there must be another folding, and the work begins again.
+
+A slot is the words of a key and the bits of a number, which are 0 if the slot is empty.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import mmap
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.compiling import kernel, piece
+from unseen.compiling.atomics import CLAIMED, claim, publish, read
+from unseen.game import Game
+
+Words = NDArray[np.uint64]
+MINUS_ZERO = np.uint64(1 << 63)
+"""How a number of zero is written."""
+
+
+class Folding(NamedTuple):
+    """How a state of one or two words becomes a key of one. Others are their own keys."""
+
+    constant: tuple[np.uint64, np.uint64]
+    """What the bits are that do not vary."""
+    varying: tuple[np.uint64, np.uint64]
+    """Which bits do, in whole bytes."""
+    turn: np.uint64
+    """By how many bits the second word is turned before it is laid over the first."""
+
+
+def folding(constant: Words, varying: Words) -> Folding | None:
+    """A folding of states, (k,), in which only certain bytes vary, if there is one."""
+    if len(constant) > 2:
+        return None
+    first, second = np.append(varying, np.zeros(2, np.uint64))[:2]
+    for turn in range(0, 64, 8):
+        if first & _turned(second, turn) == 0:
+            padded = np.append(constant, np.zeros(2, np.uint64))
+            return Folding((padded[0], padded[1]), (first, second), np.uint64(turn))
+    return None
+
+
+def whole_bytes(bits: Words) -> Words:
+    """All bits of each byte of which one is set."""
+    found: Words = (bits.view(np.uint8) != 0).astype(np.uint8) * np.uint8(255)
+    return found.view(np.uint64)
+
+
+def whole_states(game: Game, count: int) -> tuple[NDArray[Any], Words]:
+    """Blank states, (n,), each at the beginning of a number of whole 64-bit words; and the same memory as words, (n, k)."""
+    dtype = game.new_states(1).dtype
+    words = np.zeros((count, -(-dtype.itemsize // 8)), np.uint64)
+    return np.recarray(count, dtype, buf=words, strides=words.strides[:1]), words  # type: ignore[call-overload]
+
+
+def _turned(word: Any, turn: Any) -> Any:
+    """`word` with its bits moved up by `turn`, those at the top coming in below."""
+    return word << np.uint64(turn) | word >> (np.uint64(64 - turn) & np.uint64(63))
+
+
+turned = piece(_turned)
+
+
+def new_table(slots: int, words: int) -> Words:
+    """An empty table of `slots`, a power of two, in large pages where the system has them: it is read here and there."""
+    memory = mmap.mmap(-1, slots * words * 8)
+    if hasattr(mmap, "MADV_HUGEPAGE"):
+        with contextlib.suppress(OSError):
+            memory.madvise(mmap.MADV_HUGEPAGE)
+    return np.frombuffer(memory, np.uint64).reshape(slots, words)
+
+
+@piece
+def folded(words, c, fold):
+    """The key of state `c`, and for each word the bits that are not what they were taken for."""
+    first = words[c, 0] ^ fold.constant[0]
+    second = words[c, 1] ^ fold.constant[1] if words.shape[1] == 2 else np.uint64(0)
+    return first ^ turned(second, fold.turn), first & ~fold.varying[0], second & ~fold.varying[1]
+
+
+@piece
+def length(keys, fold):
+    """How many words a key has."""
+    return keys.shape[1] if fold is None else 1
+
+
+@piece
+def hash_of(keys, c, fold):
+    """What decides where in a table a key is looked for."""
+    h = keys[c, 0] * np.uint64(0x9E3779B97F4A7C15)
+    for p in range(1, length(keys, fold)):
+        h = (h ^ h >> np.uint64(32) ^ keys[c, p]) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64((h ^ h >> np.uint64(32)) * np.uint64(0xD1B54A32D192ED03) >> np.uint64(20))
+
+
+@piece
+def find(table, keys, c, h, fold):
+    """The slot of a key with hash `h`, or the empty one where it would be; and the bits of its number, 0 if it is not there."""
+    k = length(keys, fold)
+    mask = table.shape[0] - 1
+    slot = h & mask
+    while True:
+        entry = table[slot]
+        bits = read(entry, k)
+        if bits != CLAIMED:
+            is_same = entry[0] == keys[c, 0]
+            for p in range(1, k):
+                is_same &= entry[p] == keys[c, p]
+            if is_same or bits == 0:
+                return slot, bits
+            slot = (slot + 1) & mask
+
+
+@piece
+def remember(table, keys, c, number, fold):
+    """Write the number of a key. Returns whether it is new."""
+    k = length(keys, fold)
+    h = hash_of(keys, c, fold)
+    bits = np.float64(number).view(np.uint64)
+    while True:
+        slot, known = find(table, keys, c, h, fold)
+        if known != 0:
+            return False
+        entry = table[slot]
+        if claim(entry, k):
+            for p in range(k):
+                entry[p] = keys[c, p]
+            publish(entry, k, MINUS_ZERO if bits == 0 else bits)
+            return True
+
+
+@kernel
+def copy_table(old, new):
+    """Enter all that is in one table into another."""
+    k = old.shape[1] - 1
+    for slot in range(old.shape[0]):
+        if old[slot, k] != 0:
+            remember(new, old[:, :k], slot, np.uint64(old[slot, k]).view(np.float64), None)
