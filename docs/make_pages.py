@@ -83,8 +83,8 @@ def agent_page(name: str) -> str:
         "## Using it",
         "",
         "```sh",
-        f"unseen match leduc_poker {name} random --games 100",
-        f"unseen measure kuhn_poker {name}",
+        f"unseen match {kind.games[0]} {name} random --games 100",
+        f"unseen measure {kind.games[1]} {name}",
     ]
     return "\n".join([*lines, "```", *(["", "## Source", "", f"{kind.source}."] if kind.source else []), ""])
 

@@ -15,15 +15,25 @@ from unseen.agents import Agent, Choice, StrategyAgent
 from unseen.arena import referee
 from unseen.arena.names import make_agent
 from unseen.position import random_walk
+from unseen.stacked.openness import what_is_hidden
 
 SMALL = {
     "one_card_poker": "one_card_poker(cards=4)", "ii_goofspiel": "ii_goofspiel(cards=4)", "latent_ttt": "latent_ttt(choices=4)",
-    "liars_dice": "liars_dice(faces=3)", "princess_and_monster": "princess_and_monster(horizon=5)",
+    "liars_dice": "liars_dice(faces=3)", "goofspiel": "goofspiel(cards=3)",
+    "pd_goofspiel": "pd_goofspiel(cards=3)", "wl_goofspiel": "wl_goofspiel(cards=3)", "oshi_zumo": "oshi_zumo(coins=4)",
+    "blotto": "blotto(soldiers=4)", "princess_and_monster": "princess_and_monster(horizon=5)",
 }  # fmt: skip
 AGENTS = (
     "random", "oos(simulations=12)", "oos(targeting=public, simulations=12, weighting=running)", "vr_oos(simulations=12)",
     "ismcts(simulations=12)", "ismcts(selection=exp3, simulations=12, keep=false, final=max)", "strategy",
 )  # fmt: skip
+
+
+OPEN = (
+    "optimal", "duct(simulations=12)", "exp3(simulations=12)", "rm(simulations=12, keep=true)", "sm_oos(simulations=12)",
+    "oos_plus(simulations=12)",
+)  # fmt: skip
+"""Those for games in which all is known but the move that is being made."""
 
 
 class Follower(Agent):
@@ -99,7 +109,7 @@ if __name__ == "__main__":
         if (found := twins(game)) is None:
             continue
         position, other = found
-        for spec in AGENTS:
+        for spec in (*AGENTS, *(OPEN if not what_is_hidden(game) else ())):
             mine, theirs = (watched(game, h, position.player, spec) for h in (position.history, other))
             assert mine == theirs, (name, spec, position.history, other)
             swaps += 1

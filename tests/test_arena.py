@@ -478,8 +478,8 @@ def test_playing_at_the_terminal():
 
 
 def test_agents_are_agents():
-    for name in AGENTS:
-        assert isinstance(make_agent(name, "goofspiel(cards=3)" if name == "optimal" else KUHN), Agent)
+    for name, kind in AGENTS.items():
+        assert isinstance(make_agent(name, KUHN if "kuhn_poker" in kind.games else "goofspiel(cards=3)"), Agent)
 
 
 def test_workers_end_with_the_process_that_started_them(tmp_path):

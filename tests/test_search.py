@@ -555,7 +555,7 @@ def test_joint_nodes_are_exact_on_average(spec):
 
 def test_a_joint_matrix_by_hand():
     """Regret matching on the matrix of means (Section 3.3), update by update, in biased rock-paper-scissors."""
-    searcher = Searcher("biased_rps", JointRegretMatching(), targeting="none", seed=4)
+    searcher = Searcher("biased_rps", JointRegretMatching(filling="none"), targeting="none", seed=4)
     regrets, averages, sums, visits = np.zeros((2, 3)), np.zeros((2, 3)), np.zeros((3, 3)), np.zeros((3, 3))
     payoff = np.array([[Position(searcher.game, [a, b]).utilities[0] for b in range(3)] for a in range(3)])
     for _ in range(300):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from math import comb, factorial
 
@@ -16,12 +17,13 @@ from scipy.optimize import linprog
 import unseen
 from unseen import Game, GameFault, Position, UnseenError, Values, backward_induction, load, parameter
 from unseen.compiling import kernel
-from unseen.game import PUBLIC, TERMINAL
+from unseen.compiling.atomics import CLAIMED
+from unseen.game import CHANCE, PUBLIC, TERMINAL
 from unseen.games.goofspiel import Goofspiel
 from unseen.run.progress import InterruptsHeld
 from unseen.stacked.openness import what_is_hidden
 from unseen.stacked.simplex import new_simplex, solve_matrix
-from unseen.stacked.table import folding, whole_bytes
+from unseen.stacked.table import folding, refolded, whole_bytes
 from unseen.testing import find_faults
 
 PD3, PD4, PD5 = (f"goofspiel(cards={n}, payoff=point_difference)" for n in (3, 4, 5))
@@ -207,13 +209,14 @@ def test_a_position_in_the_midst_of_a_joint_move_is_worth_what_it_was():
 def test_threads_change_nothing():
     alone, together = backward_induction(WL6, workers=1), backward_induction(WL6, workers=3)
     assert (alone.value, alone.states, alone.matrix_games) == (together.value, together.states, together.matrix_games)
-    rows = [np.sort(v.slots[v.slots[:, -1] != 0], axis=0) for v in (alone, together)]
-    assert np.array_equal(*rows)
+    rows = [v.slots[v.slots[:, -1] != 0] for v in (alone, together)]
+    assert np.array_equal(*(each[np.argsort(each[:, 0])] for each in rows))
 
 
 def test_what_was_stopped_is_taken_up_again(tmp_path, monkeypatch):
     path = tmp_path / "some.values"
-    monkeypatch.setattr("unseen.stacked.values.GAMES_A_CALL", 400)
+    monkeypatch.setattr("unseen.stacked.values.FIRST_GAMES", 200)
+    monkeypatch.setattr("unseen.stacked.values.SECONDS_A_CALL", 0.0)
 
     def stop(states):
         if states > 100:
@@ -239,6 +242,12 @@ def test_what_was_stopped_is_taken_up_again(tmp_path, monkeypatch):
     assert again.as_dict() == whole.as_dict()
 
 
+def resealed(data, old=b"", new=b""):
+    """A file that was changed, with a checksum that says that it was not."""
+    body = data[:-32].replace(old, new, 1) if old else data[:-32]
+    return body + hashlib.sha256(body).digest()
+
+
 def test_damaged_and_foreign_files_are_refused(tmp_path):
     path, broken = tmp_path / "good.values", tmp_path / "broken.values"
     backward_induction(PD3, workers=1).save(path)
@@ -248,6 +257,10 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
         (data[:-1], "cut off or damaged"),
         (data[:-40] + bytes([data[-40] ^ 1]) + data[-39:], "cut off or damaged"),
         (data.replace(b'"words": 2', b'"words": 3'), "cut off or damaged"),
+        (resealed(data, b'"gap": ', b'"gap": 1e999, "x": '), "cut off or damaged"),
+        (resealed(data, b'"games": ', b'"games": -'), "cut off or damaged"),
+        (resealed(data[:-40] + CLAIMED.tobytes() + data[-32:]), "cut off or damaged"),
+        (resealed(data, b'"game": "goofspiel', b'"game": "evil.py:Evil'), "not a game of the library"),
         (data.split(b"\n")[0] + b"\nnot json\n", "cut off or damaged"),
     ):
         broken.write_bytes(bad)
@@ -259,11 +272,33 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
         Values.load(tmp_path / "none.values")
 
 
-def test_too_little_memory_is_said():
+def test_too_little_memory_is_said(tmp_path):
+    path = tmp_path / "some.values"
     with pytest.raises(UnseenError, match="see --memory"):
-        backward_induction(WL6, memory=200_000, workers=1)
+        backward_induction(WL6, memory=400_000, workers=1, save=path)
+    with pytest.raises(UnseenError, match="see --memory"):
+        backward_induction(WL6, memory=300_000, workers=1, save=path, resume=True)
+    kept = Values.load(path, WL6)  # what was solved is not lost
+    assert kept.stopped
+    assert kept.entries > 500
+    with pytest.raises(UnseenError, match="values in its file are not complete"):
+        unseen.make_agent(f"optimal(file={path})", WL6)
     with pytest.raises(UnseenError, match="see --memory"):
         backward_induction(WL6, memory=1000, workers=1)
+
+
+def test_keys_are_made_anew_when_other_bits_turn_up():
+    first, few, many = (np.array(words, np.uint64) for words in ([5, 7], [0xFF, 0xFF], [0xFFFF, 0xFF00FF]))
+    states = first ^ np.array([[1, 2], [3, 0], [0, 9]], np.uint64)
+    old, new = folding(first, few), folding(first, many)
+
+    def key(fold, state):
+        second = int(state[1] ^ first[1])
+        return int(state[0] ^ first[0]) ^ ((second << int(fold.turn) | second >> (64 - int(fold.turn))) & (2**64 - 1))
+
+    table = np.array([[key(old, s), 10 + k] for k, s in enumerate(states)] + [[0, 0]], np.uint64)
+    assert refolded(table, old, new, 2).tolist() == [[key(new, s), 10 + k] for k, s in enumerate(states)]
+    assert refolded(table, old, None, 2).tolist() == [[*map(int, s), 10 + k] for k, s in enumerate(states)]
 
 
 def test_words_are_laid_over_one_another():
@@ -275,7 +310,7 @@ def test_words_are_laid_over_one_another():
     assert whole_bytes(np.array([0x1_0010], np.uint64)).tolist() == [0xFF_00FF]
 
 
-SOUND, PRIVATE, OTHER_CHOICES, ENDLESS = range(4)
+SOUND, PRIVATE, OTHER_CHOICES, ENDLESS, NO_NUMBER, TOO_MANY, EARLY, TWICE = range(8)
 
 
 class Wide(Game):
@@ -298,11 +333,16 @@ class Wide(Game):
         n = 2 if self.fault == OTHER_CHOICES and s.bid == 2 and s.total == 2 else 3
         for a in range(n):
             out[a] = a
-        return n
+        return 4000 if self.fault == TOO_MANY and s.bid == 1 and s.total == 2 else n
 
     def apply(self, s, a, tell):
         if s.bid < 0:
             s.bid = a
+            if self.fault == EARLY:
+                tell[PUBLIC] = 10 + a
+            return
+        if self.fault == TWICE and s.total == 0 and a == 2:
+            s.total = 1
             return
         tell[PUBLIC] = 1 + 3 * s.bid + a
         if self.fault == PRIVATE:
@@ -312,7 +352,7 @@ class Wide(Game):
         s.rounds = min(s.rounds + 1, 2)
 
     def utility(self, s, who):
-        return float(s.total - 3) * (1 - 2 * who)
+        return (float(s.total - 3) if self.fault != NO_NUMBER or s.total != 2 else np.nan) * (1 - 2 * who)
 
 
 def test_states_of_many_words_are_their_own_keys():
@@ -320,6 +360,54 @@ def test_states_of_many_words_are_their_own_keys():
     found = backward_induction(game, workers=2)
     assert found.slots.shape[1] == 4
     assert found.value == pytest.approx(unseen.solve_exactly(game).value, abs=1e-9)
+
+
+class Odd(Wide):
+    """Reduces in some states only; has a field of single precision; ends with chance."""
+
+    state = np.dtype([("bid", "i1"), ("rounds", "i1"), ("total", "f4")])
+    max_length, num_outcomes = 5, 2
+
+    def player(self, s):
+        return 1 if s.bid >= 0 else 0 if s.rounds < 2 else CHANCE if s.rounds == 2 else TERMINAL
+
+    def actions(self, s, out):
+        n = 2 if s.rounds == 2 else 3
+        for a in range(n):
+            out[a] = a
+        return n
+
+    def apply(self, s, a, tell):
+        if s.rounds == 2:
+            tell[PUBLIC] = 1 + a
+            s.total += 0.3 * a
+            s.rounds = 3
+        elif s.bid < 0:
+            s.bid = a
+        else:
+            tell[PUBLIC] = 1 + 3 * s.bid + a
+            s.total += (s.bid * 2 + a) % 3 * 0.1
+            s.bid = -1
+            s.rounds += 1
+
+    def utility(self, s, who):
+        return float(s.total) * (1 - 2 * who)
+
+    def reduced(self, s):
+        decided = 0.0
+        if s.rounds == 1:
+            decided = float(s.total)
+            s.total = 0.0
+        return decided, 1.0
+
+
+def test_games_with_odd_states_are_solved_and_searched():
+    game = Odd()
+    found = backward_induction(game, workers=1)
+    assert found.value == pytest.approx(unseen.solve_exactly(game).value, abs=1e-6)
+    for position in joint_positions(game):
+        found.at(position)
+    assert unseen.match(game, "rm(simulations=100)", "duct(simulations=100)", games=4, workers=1).faults == []
 
 
 # What is refused ----------------------------------------------------------------------------------------------------------------
@@ -340,10 +428,18 @@ def test_games_that_hide_something_are_refused(spec, why):
 
 def test_faulty_games_get_an_error(monkeypatch):
     assert "in private" in what_is_hidden(Wide(fault=PRIVATE))
+    assert "before its own" in what_is_hidden(Wide(fault=EARLY))
+    assert "not those of player 1 and then of player 2" in what_is_hidden(Wide(fault=TWICE))
     monkeypatch.setattr("unseen.stacked.values.check_open", lambda game, what: None)  # as if no random game had shown it
     monkeypatch.setattr(Game, "trial", None)
     with pytest.raises(GameFault, match="not the same whatever the other does"):
         backward_induction(Wide(fault=OTHER_CHOICES), workers=1)
+    with pytest.raises(GameFault, match="more than num_actions"):
+        backward_induction(Wide(fault=TOO_MANY), workers=1)
+    with pytest.raises(GameFault, match="not 0 and then 1"):
+        backward_induction(Wide(fault=TWICE), workers=1)
+    with pytest.raises(GameFault, match="not finite"):
+        backward_induction(Wide(fault=NO_NUMBER), workers=1)
     with pytest.raises(GameFault, match="past max_length"):
         backward_induction(Wide(fault=ENDLESS), workers=1)
 
@@ -400,6 +496,8 @@ def test_the_command(tmp_path):
         (("kuhn_poker", "--method", "induction"), "do not choose at the same time"),
         ((PD3, "--method", "other"), "must be one of induction, lp"),
         ((PD3, "--method", "lp", "--out", "a.values"), "gives a strategy"),
+        (("kuhn_poker", "--out", "a.values"), "do not choose at the same time"),
+        (("kuhn_poker", "--resume"), "are for induction"),
         ((PD3, "--resume"), "name it with --out"),
         ((PD3, "--out", "no/such/folder/a.values"), "cannot write"),
     ):

@@ -85,6 +85,11 @@ class Agent(ABC):
         """What a search has added up so far at each sequence of its player's `tree`, shape (q,)."""
         raise UnseenError(f"{self.name} does not search, so there is nothing to aggregate; measure it by stitching.")
 
+    def plan(self, trees: Sequence[Treeplex]) -> list[NDArray[np.float64]]:
+        """Search once, at the start of the game. What it makes of that for the rest: weights of the sequences of both players'
+        `trees`, shape (q,) each; 0 where it knows nothing."""
+        raise UnseenError(f"{self.name} does not search, so it has no plan for the whole game; measure it by stitching.")
+
     @property
     def simulations_made(self) -> int:
         """How many simulations it has made since `begin`."""
@@ -102,6 +107,8 @@ class Kind:
     source: str
     make: Callable[[Game, str, Mapping[str, Any]], Agent]
     options: Mapping[str, Parameter]
+    games: tuple[str, str] = ("leduc_poker", "kuhn_poker")
+    """Examples of games that it plays: one for a match, and a small one."""
 
 
 class RandomAgent(Agent):

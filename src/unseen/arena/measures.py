@@ -1,14 +1,17 @@
 """How exploitable a searching player is: its strategy, put together from many searches, and the exact best responses to it.
 
-Two methods, both of M. Lanctot, V. Lisý and M. Bowling, "Search in imperfect information games using online Monte Carlo
+Three methods, the first two of M. Lanctot, V. Lisý and M. Bowling, "Search in imperfect information games using online Monte Carlo
 counterfactual regret minimization" (2014):
 
 - *Full stitching*: search at every information set, parents first. Each search goes on from the memory that the search at its
   player's previous set left, and only the distribution at the set itself is kept.
 - *Aggregation over matches* (here: games): along each of many games, search at every set the player comes to, and add up what the
   searches gathered: at the first set all of it, at later ones what concerns the sets that can still be reached.
+- *From the root*: one search at the start of the game, and what it recommends everywhere; choices are even where it knows nothing.
+  M. Lanctot, V. Lisý and M. Winands, "Monte Carlo tree search in simultaneous move games with applications to Goofspiel" (2013),
+  Figure 4.
 
-Both need the game enumerated. Every search has a seed of its own, so the result does not depend on the number of workers.
+All need the game enumerated. Every search has a seed of its own, so the result does not depend on the number of workers.
 """
 
 from __future__ import annotations
@@ -44,7 +47,6 @@ from unseen.tabular.strategy import Strategy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-METHODS = ("stitching", "aggregate")
 SAVE_SECONDS = 20.0
 HEAD_DEPTH = 1
 """Stitching is cut into tasks at the sets before which their player has made so many choices."""
@@ -127,8 +129,8 @@ def measure(
 
     - `game`: a game, or what names one. It is enumerated.
     - `agent`: an agent, or what names one.
-    - `method`: `"stitching"` searches at every information set, for any agent; `"aggregate"` along random games, for one that
-      searches.
+    - `method`: `"stitching"` searches at every information set, for any agent; `"aggregate"` along random games, and `"root"` only
+      at the start of the game, for one that searches.
     - `games`: of the aggregate method.
     - `seed`: of all random choices; every search has one of its own, so the result does not depend on the workers.
     - `workers`: processes to use; otherwise one a core if the agent is named, or one where it is an object or the game is defined
@@ -151,7 +153,7 @@ def measure(
     form = form or SequenceForm(game, found=found_sets)
     found_sets = replace(found_sets, sink=new_sink(COUNT))  # workers need no payoffs
     trees = form.players
-    tasks: list[Any] = stitching_tasks(trees) if method == "stitching" else list(range(games))
+    tasks: list[Any] = stitching_tasks(trees) if method == "stitching" else list(range(games if method == "aggregate" else 1))
     about = {"method": method, "agent": name, "seed": seed, "budget": repr(budget), "tasks": len(tasks)}
     found = _Found(trees, len(tasks))
     if resume and save is not None and save.exists():
@@ -161,7 +163,7 @@ def measure(
     is_complete = True
     if workers is None and not isinstance(agent, str):
         workers = 1  # an object stays here
-    make = Stitching if method == "stitching" else Aggregation
+    make = METHODS[method]
     try:
         with watched(progress, f"{method} of {name}", "simulations") as tick:
             results = run_all(make, (game, agent, seed, budget, found_sets), [tasks[k] for k in todo], workers)
@@ -313,6 +315,22 @@ class Aggregation(_Measure):
             all_places.append(places)
             all_amounts.append(sums[places])
         return Part((all_places[0], all_places[1]), (all_amounts[0], all_amounts[1]), searches, simulations, spent)
+
+
+class FromTheRoot(_Measure):
+    """One search at the start of the game, for both players; there is but one task."""
+
+    def __call__(self, task: int) -> Part:
+        self.agent.begin(self.game, 0, seeds(self.seed, task)[1], self.budget)
+        began = time.perf_counter()
+        weights = self.agent.plan(self.trees)
+        spent = time.perf_counter() - began
+        places = [np.flatnonzero(each) for each in weights]
+        amounts = [each[where] for each, where in zip(weights, places, strict=True)]
+        return Part((places[0], places[1]), (amounts[0], amounts[1]), 1, self.agent.simulations_made, spent)
+
+
+METHODS: dict[str, type[_Measure]] = {"stitching": Stitching, "aggregate": Aggregation, "root": FromTheRoot}
 
 
 def percepts(found: Enumeration, player: int) -> list[list[Percept]]:

@@ -58,10 +58,14 @@ def value(
         raise UnseenError(f"method is {method!r}, but must be one of {', '.join(METHODS)}.")
     if picture is not None:
         check_picture(picture)
-    is_strategy = out is not None and out.suffix != ".values"
-    if method == "induction" or (method is None and not is_strategy and not what_is_hidden(loaded) and loaded.width <= WIDEST):
+    is_table = out is not None and out.suffix == ".values"
+    if method is None and (out is None or is_table):
+        method = "induction" if is_table or (loaded.width <= WIDEST and not what_is_hidden(loaded)) else "lp"
+    if method == "induction":
         _by_induction(loaded, out, resume, workers, picture, memory, as_json)
     else:
+        if resume or workers is not None:
+            raise UnseenError("resume and workers are for induction (--method induction); the linear program is solved at once.")
         _by_program(loaded, out, picture, memory, as_json)
 
 

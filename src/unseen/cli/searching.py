@@ -64,7 +64,9 @@ def match(
 @command
 def measure(
     game: GameName, agent: AgentName,
-    method: Annotated[str, typer.Option(help="stitching: at every information set; aggregate: along random games.")] = "stitching",
+    method: Annotated[
+        str, typer.Option(help="stitching: search at every information set; aggregate: along random games; root: at the start.")
+    ] = "stitching",
     games: Annotated[int, typer.Option("--games", "--matches", min=1, help="Games of the aggregate method.")] = 100,
     simulations: Simulations = 0, seconds: Seconds = 0.0,
     out: Annotated[Path | None, typer.Option(help="Save the strategy to this file.")] = None,

@@ -85,9 +85,8 @@ class Goofspiel(Game):
         left = s.prizes if s.prize == NONE else s.hand[0] if s.bid == NONE else s.hand[1]
         n = 0
         for card in range(self.cards):
-            if left >> card & 1:
-                out[n] = card
-                n += 1
+            out[n] = card  # the next one overwrites it if it is not there; a branch would be harder to foresee
+            n += left >> card & 1
         return n
 
     def apply(self, s, a, tell):

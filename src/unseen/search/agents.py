@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,10 +14,20 @@ from unseen.errors import UnseenError
 from unseen.exact.treeplex import Treeplex
 from unseen.game import Game
 from unseen.options import Declared, Parameter, Value, parameter, with_defaults
-from unseen.position import Percept
+from unseen.position import Percept, Position
 from unseen.random_play import largest_payoff
+from unseen.search.joint_rules import (
+    DecoupledUCT,
+    JointExp3,
+    JointOutcomeSampling,
+    JointRegretMatching,
+    JointRule,
+    OutcomeSamplingPlus,
+)
+from unseen.search.root import at_histories, at_start
 from unseen.search.rules import Bandit, Exp3, OnlineOutcomeSampling, RegretMatching, Rule, UpperConfidence
 from unseen.search.searcher import Searcher
+from unseen.stacked.openness import open_history
 
 FINALS = ("visits", "max")
 BANDITS: dict[str, type[Bandit]] = {"ucb": UpperConfidence, "regret_matching": RegretMatching, "exp3": Exp3}
@@ -57,14 +67,18 @@ class SearchAgent(Declared, Agent):
     def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
         began = time.perf_counter()
         self.searcher.aim(self.seat, self.seen)
-        if self.budget.simulations:
-            self.searcher.run(self.budget.simulations)
-        else:
-            self.searcher.run_until(began + self.budget.seconds)
+        self.search(began)
         found = self.searcher.behaviour(self.seat, self.seen, len(actions))
         if FINALS[self.final] == "max":
             found = (found == found.max()) / (found == found.max()).sum()
         return dict(zip(actions, found.tolist(), strict=True))
+
+    def search(self, began: float) -> None:
+        """Spend the budget of a move that `began` then."""
+        if self.budget.simulations:
+            self.searcher.run(self.budget.simulations)
+        else:
+            self.searcher.run_until(began + self.budget.seconds)
 
     def fork(self, seed: int) -> Agent:
         other = super().fork(seed)
@@ -75,9 +89,40 @@ class SearchAgent(Declared, Agent):
     def gathered(self, tree: Treeplex) -> NDArray[np.float64]:
         return self.searcher.sums(tree.keys, tree.first, tree.sequences)
 
+    def plan(self, trees: Sequence[Treeplex]) -> list[NDArray[np.float64]]:
+        self.searcher.begin_at(at_start(self.game))
+        self.search(time.perf_counter())
+        return [self.gathered(tree) for tree in trees]
+
     @property
     def simulations_made(self) -> int:
         return self.searcher.made
+
+
+class JointSearchAgent(SearchAgent):
+    """Searches at each of its turns from where the game stands: a matrix of both players' choices at each node."""
+
+    keep = False
+
+    def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
+        began = time.perf_counter()
+        position = Position(self.game, open_history(self.game, self.seat, self.seen))
+        self.searcher.begin_at(at_histories(self.game, [position.history]))
+        self.search(began)
+        return dict(zip(actions, self.searcher.recommended(position, self.seat).tolist(), strict=True))
+
+    def gathered(self, tree: Treeplex) -> NDArray[np.float64]:
+        return Agent.gathered(self, tree)
+
+    def plan(self, trees: Sequence[Treeplex]) -> list[NDArray[np.float64]]:
+        self.searcher.begin_at(at_start(self.game))
+        self.search(time.perf_counter())
+        found, plans = self.searcher.recommendations(), [np.zeros(tree.sequences) for tree in trees]
+        for tree, weights in zip(trees, plans, strict=True):
+            for j, key in enumerate(tree.keys.tolist()):
+                if key in found:
+                    weights[tree.first[j] : tree.first[j] + tree.count[j]] = found[key]
+        return plans
 
 
 # Recipes ----------------------------------------------------------------------------------------------------------------------
@@ -97,6 +142,30 @@ def make_ismcts(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
     return make_search(game, name, kind.made_from({**options, **scale}), options)
 
 
+def make_joint(kind: type[JointRule]) -> Callable[[Game, str, Mapping[str, Any]], Agent]:
+    """The recipe of an agent whose joint nodes go by a rule of this kind."""
+
+    def make(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
+        scale = {"scale": options["scale"] or largest_payoff(game)} if "scale" in kind.parameters else {}
+        searcher = Searcher(game, kind.made_from({**options, **scale}), targeting="none", **_pick(options, "memory"))
+        return JointSearchAgent(searcher, name, **_pick(options, "simulations", "seconds", "keep"))
+
+    return make
+
+
+def _pick(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: options[name] for name in names}
+
+
+def joint_options(kind: type[JointRule]) -> dict[str, Parameter]:
+    """The options of an agent whose joint nodes go by a rule of this kind."""
+    own = dict(kind.parameters)
+    if "scale" in own:
+        own["scale"] = Parameter(0.0, 0.0, help="the payoff that is a reward of 1; 0: the largest in a thousand random games")
+    shared = {**Searcher.parameters, **JointSearchAgent.parameters}
+    return own | {name: shared[name] for name in ("memory", "simulations", "seconds", "keep")}
+
+
 def _without(parameters: Mapping[str, Parameter], *names: str) -> dict[str, Parameter]:
     return {name: p for name, p in parameters.items() if name not in names}
 
@@ -111,6 +180,17 @@ ISMCTS = {
     **UpperConfidence.parameters, **RegretMatching.parameters, **_without(Searcher.parameters, "targeting"),
     **SearchAgent.parameters,
 }  # fmt: skip
+OPEN_GAMES = ('"pd_goofspiel(cards=7)"', "oshi_zumo")
+WINANDS = (
+    "M. Lanctot, V. Lisý and M. Winands, Monte Carlo tree search in simultaneous move games with applications to Goofspiel, 2013"
+)
+JOINT: dict[str, tuple[type[JointRule], str]] = {
+    "duct": (DecoupledUCT, "Decoupled UCT for simultaneous moves: each player has its own upper confidence bounds."),
+    "exp3": (JointExp3, "Exp3 for simultaneous moves, with the exploration taken out of the final mix."),
+    "rm": (JointRegretMatching, "Regret matching for simultaneous moves, on the matrix of mean rewards."),
+    "sm_oos": (JointOutcomeSampling, "Outcome sampling for simultaneous moves, from where the game stands: unbiased."),
+    "oos_plus": (OutcomeSamplingPlus, "The same with estimated values for what was not sampled: less noise, and a bias."),
+}
 AGENTS: dict[str, Kind] = {
     "oos": Kind(
         "Online Outcome Sampling: simulations always begin at the start of the game and are led to where the play is; the average "
@@ -131,4 +211,5 @@ AGENTS: dict[str, Kind] = {
         "all equally likely. Strong in many games, but it does not converge to an equilibrium.",
         "P. Cowling, E. Powley and D. Whitehouse, Information set Monte Carlo tree search, 2012", make_ismcts, ISMCTS,
     ),
+    **{name: Kind(text, WINANDS, make_joint(kind), joint_options(kind), OPEN_GAMES) for name, (kind, text) in JOINT.items()},
 }  # fmt: skip

@@ -2,15 +2,35 @@
 
 M. Lanctot, V. Lisý and M. Winands, "Monte Carlo tree search in simultaneous move games with applications to Goofspiel" (2013).
 Fields of actions hold player 0's actions, then player 1's; fields of pairs a matrix whose rows are player 0's actions.
+
+Rewards are payoffs scaled to [0, 1], where 1/2 is a draw: what the paper has in win-loss Goofspiel. Its constants for payoffs in
+points are here divided by the range of the points.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from math import exp, log, sqrt
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from unseen.compiling import piece
 from unseen.options import parameter
 from unseen.search.rules import Rule
 from unseen.tabular.regret_matching import add_behaviour, mixing, positive_sum, probability
-from unseen.tabular.table import joint_cells, kept_of_both, n_actions, n_second
+from unseen.tabular.table import joint_cells, kept_of_both, n_actions, n_second, set_field
+
+FILLINGS = ("pairs", "lines", "none")
+PAIRS, LINES, NO_FILLING = range(3)
+FINALS = ("mix", "max")
+NOTHING = -1
+ROUNDING = 1e-12
+JUMP = 7919
+"""A prime, so that no pair comes twice unless it divides their number."""
+Kept = Mapping[str, NDArray[np.float64]]
+"""What is kept of one player's actions, by name, shape (n,) each."""
 
 
 @piece
@@ -22,22 +42,211 @@ def explore(regret, total, gamma, chances):
         chances[k] = gamma / n + (1.0 - gamma) * (even + greedy * max(regret[k], 0.0))
 
 
-class JointRule(Rule):
-    """What all rules of joint nodes have. A node has `n` actions of player 0 and `m` of player 1."""
+@piece
+def sizes(halves, w):
+    """How many actions each player has at a joint node."""
+    m = n_second(halves, w)
+    return n_actions(halves, w) - m, m
 
+
+@piece
+def pairs(floats, w, n, m, field):
+    """A field of the pairs of actions, shape (n * m,), of a node that keeps two fields of each action."""
+    first = joint_cells(w, n + m, m, 2, field)
+    return floats[first : first + n * m]
+
+
+class JointRule(Rule):
+    """What all rules of joint nodes have. A node has `n` actions of player 0 and `m` of player 1, and two fields of each.
+
+    It knows the keys of both players' information sets.
+    """
+
+    for_set: ClassVar[tuple[str, ...]] = ("key_first", "key_second")
     for_action = ("regrets", "averages")
     plays = "averages"
-    gamma: float = parameter(0.1, minimum=0.0, maximum=1.0, help="the probability of an even choice")
+
+    def fill(self, memory, w, n, m):
+        """A pair of actions that is to be tried first, as its place in the matrix, or NOTHING."""
+        return NOTHING
+
+    def drew(self, memory, choice, then, n, m):
+        """Both choices have been drawn."""
+
+    def recommended(self, kept: Kept) -> NDArray[np.float64]:
+        """What a player should do in the end, shape (n,): in proportion to what is played; evenly if that is nothing."""
+        return in_proportion(kept[self.plays])
+
+
+def in_proportion(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights, shape (n,), as probabilities; even ones if they are all 0."""
+    total = weights.sum()
+    return weights / total if total > 0.0 else np.full(len(weights), 1.0 / len(weights))
+
+
+class FillingRule(JointRule):
+    """Rules whose nodes try the pairs of actions in the beginning, before anything is chosen."""
+
+    for_set = (*JointRule.for_set, "tried")
+    filling: int = parameter(
+        "pairs", choices=FILLINGS,
+        help="what is tried before anything is chosen: every pair of actions (Algorithm 1), every action, or nothing",
+    )  # fmt: skip
+
+    def fill(self, memory, w, n, m):
+        """Lines 9 and 10: one of the pairs that have not been tried, or one with a row and a column that have not been.
+
+        They come in an order that jumps about, from a first one that depends on the node: so it is enough to count them.
+        """
+        count = 0 if self.filling == NO_FILLING else n * m if self.filling == PAIRS else max(n, m)
+        tried = memory.table.ints[set_field(w, self.tried)]
+        if tried >= count:
+            return NOTHING
+        memory.table.ints[set_field(w, self.tried)] = tried + 1
+        first = np.int64(np.uint64(memory.table.ints[w]) >> np.uint64(40))  # the head of a block is its key
+        if self.filling == PAIRS:
+            return (first + tried * (JUMP if n * m % JUMP else 1)) % (n * m)
+        return tried % n * m + (first + tried) % m
+
+
+class MatrixRule(FillingRule):
+    """Rules that keep what every pair of actions got: X and n of the child, in Algorithm 1."""
+
+    for_joint = ("pair_rewards", "pair_visits")
+
+    def note(self, floats, w, n, m, at, value):
+        """The pair at this place of the matrix got `value`."""
+        pairs(floats, w, n, m, self.pair_rewards)[at] += value
+        pairs(floats, w, n, m, self.pair_visits)[at] += 1.0
+
+
+@piece
+def mean(sums, visits, at):
+    """The mean reward of a pair of actions; 0 if it was never tried."""
+    return sums[at] / visits[at] if visits[at] > 0.0 else 0.0
+
+
+class DecoupledUCT(FillingRule):
+    """Decoupled UCT (Section 3.1): each player takes its action with the largest upper confidence bound, equation 2."""
+
+    for_action = ("rewards", "visits")
+    plays = "visits"
+    exploration: float = parameter(1.5, minimum=0.0, help="the constant C of equation 2, for rewards from 0 to 1")
+    tie: float = parameter(0.0, minimum=0.0, help="bounds that are closer than this to the best are chosen from evenly")
+    final: int = parameter("mix", choices=FINALS, help="the move: drawn by visit counts, or the one with the largest mean")
+    scale: float = parameter(1.0, above=0.0, help="the largest payoff there is")
+
+    def choose(self, memory, w, n, m, i, weight, chances):
+        rewards = kept_of_both(memory.table.floats, w, n, m, self.rewards)
+        visits = kept_of_both(memory.table.floats, w, n, m, self.visits)
+        upper_bounds(rewards[0], visits[0], self.exploration, self.tie, chances)
+        upper_bounds(rewards[1], visits[1], self.exploration, self.tie, chances[n:])
+
+    def learn(self, memory, choice, then, i, value):
+        """Rewards and visits of both actions."""
+        floats, w, row, column = memory.table.floats, choice.node, choice.taken, choice.second
+        n, m = sizes(memory.table.halves, w)
+        rewards, visits = kept_of_both(floats, w, n, m, self.rewards), kept_of_both(floats, w, n, m, self.visits)
+        reward = 0.5 * (1.0 + value / self.scale)
+        rewards[0][row] += reward
+        rewards[1][column] += 1.0 - reward
+        visits[0][row] += 1.0
+        visits[1][column] += 1.0
+        return value
+
+    def recommended(self, kept: Kept) -> NDArray[np.float64]:
+        if FINALS[self.final] == "mix" or not kept["visits"].any():
+            return in_proportion(kept["visits"])
+        means = np.where(kept["visits"] > 0.0, kept["rewards"] / np.maximum(kept["visits"], 1.0), -np.inf)
+        return in_proportion((means == means.max()).astype(float))
+
+
+@piece
+def upper_bounds(rewards, visits, exploration, tie, chances):
+    """Even chances for the actions with the largest upper confidence bound; for those never tried, if there are any."""
+    n, untried, total = len(rewards), 0, 0.0
+    for k in range(n):
+        untried += visits[k] == 0.0
+        total += visits[k]
+    best = np.inf
+    if untried == 0:
+        best, logarithm = -np.inf, log(total)
+        for k in range(n):
+            share = 1.0 / visits[k]
+            chances[k] = rewards[k] * share + exploration * sqrt(logarithm * share)
+        for k in range(n):
+            best = chances[k] if chances[k] > best else best
+    count = 0
+    for k in range(n):
+        is_best = chances[k] >= best - max(tie, ROUNDING) if untried == 0 else visits[k] == 0.0
+        chances[k] = 1.0 if is_best else 0.0
+        count += is_best
+    for k in range(n):
+        chances[k] /= count
+
+
+class JointExp3(FillingRule):
+    """Exp3 for each player (Section 3.2), equation 3; what was tried only to explore is taken out in the end, equation 4."""
+
+    for_action = ("rewards", "visits")
+    plays = "visits"
+    gamma: float = parameter(0.2, above=0.0, maximum=1.0, help="the probability of an even choice")
+    rate: float = parameter(
+        0.0, minimum=0.0, help="the rate of learning is this over the number of actions; 0: gamma, as in the paper's win-loss games"
+    )
+    scale: float = parameter(1.0, above=0.0, help="the largest payoff there is")
+
+    def choose(self, memory, w, n, m, i, weight, chances):
+        rewards = kept_of_both(memory.table.floats, w, n, m, self.rewards)
+        exponential(rewards[0], self.gamma, self.rate, chances)
+        exponential(rewards[1], self.gamma, self.rate, chances[n:])
+
+    def learn(self, memory, choice, then, i, value):
+        """Rewards over the probabilities of choosing these actions, and visits."""
+        floats, w, row, column = memory.table.floats, choice.node, choice.taken, choice.second
+        n, m = sizes(memory.table.halves, w)
+        rewards, visits = kept_of_both(floats, w, n, m, self.rewards), kept_of_both(floats, w, n, m, self.visits)
+        reward = 0.5 * (1.0 + value / self.scale)
+        rewards[0][row] += reward / choice.drawn
+        rewards[1][column] += (1.0 - reward) / choice.drawn_second
+        visits[0][row] += 1.0
+        visits[1][column] += 1.0
+        return value
+
+    def recommended(self, kept: Kept) -> NDArray[np.float64]:
+        visits = kept["visits"]
+        return in_proportion(np.maximum(0.0, visits - self.gamma / len(visits) * visits.sum()))
+
+
+@piece
+def exponential(rewards, gamma, rate, chances):
+    """Equation 3 for one player's sums of rewards, shape (n,)."""
+    n, most, total = len(rewards), -np.inf, 0.0
+    for k in range(n):
+        most = max(most, rewards[k])
+    eta = (rate if rate > 0.0 else gamma) / n
+    for k in range(n):
+        chances[k] = exp(eta * (rewards[k] - most))
+        total += chances[k]
+    for k in range(n):
+        chances[k] = gamma / n + (1.0 - gamma) * chances[k] / total
+
+
+class JointOutcomeSampling(JointRule):
+    """Outcome sampling at joint nodes (Section 3.4, the standard version): unbiased estimates of counterfactual regrets.
+
+    Nothing is filled in first: what is drawn otherwise than its probability says would not be unbiased.
+    """
+
+    gamma: float = parameter(
+        0.5, minimum=0.0, maximum=1.0, help="the probability of an even choice, for the player that is updated"
+    )
 
     def drew(self, memory, choice, then, n, m):
         """Both choices have been drawn: the behaviours' own probabilities of them."""
         first, second = kept_of_both(memory.table.floats, choice.node, n, m, self.regrets)
         choice.chosen = probability(first, positive_sum(first), choice.taken)
         choice.chosen_second = probability(second, positive_sum(second), choice.second)
-
-
-class JointOutcomeSampling(JointRule):
-    """Outcome sampling at joint nodes (Section 3.4, the standard version): unbiased estimates of counterfactual regrets."""
 
     def choose(self, memory, w, n, m, i, weight, chances):
         """The update player `i` explores; the other follows its behaviour, which is added, `weight` times, to its average."""
@@ -53,8 +262,7 @@ class JointOutcomeSampling(JointRule):
 
     def learn(self, memory, choice, then, i, value):
         """Regrets of the update player; returns the estimate of what the node is worth to player 0 under both behaviours."""
-        m = n_second(memory.table.halves, choice.node)
-        n = n_actions(memory.table.halves, choice.node) - m
+        n, m = sizes(memory.table.halves, choice.node)
         regret, second = kept_of_both(memory.table.floats, choice.node, n, m, self.regrets)
         taken, drawn, chosen, signed = choice.taken, choice.drawn, choice.chosen, value
         if i == 1:
@@ -68,11 +276,10 @@ class JointOutcomeSampling(JointRule):
         return here if i == 0 else -here
 
 
-class JointRegretMatching(JointRule):
+class JointRegretMatching(MatrixRule):
     """Regret matching on the matrix of mean rewards (Section 3.3)."""
 
-    for_joint = ("reward_sums", "visits")
-    gamma = 0.025
+    gamma: float = parameter(0.025, minimum=0.0, maximum=1.0, help="the probability of an even choice")
 
     def choose(self, memory, w, n, m, i, weight, chances):
         """Both explore, and both behaviours are added to their averages."""
@@ -86,23 +293,53 @@ class JointRegretMatching(JointRule):
 
     def learn(self, memory, choice, then, i, value):
         """What each action would have got against the other's, by the matrix, less what was got; then the matrix learns."""
-        floats, halves, w = memory.table.floats, memory.table.halves, choice.node
-        both, m = n_actions(halves, w), n_second(halves, w)
-        n, row, column = both - m, choice.taken, choice.second
+        floats, w, row, column = memory.table.floats, choice.node, choice.taken, choice.second
+        n, m = sizes(memory.table.halves, w)
         first, second = kept_of_both(floats, w, n, m, self.regrets)
-        sums, visits = joint_cells(w, both, m, 2, self.reward_sums), joint_cells(w, both, m, 2, self.visits)
+        sums, visits = pairs(floats, w, n, m, self.pair_rewards), pairs(floats, w, n, m, self.pair_visits)
         for k in range(n):
             if k != row:
-                first[k] += mean(floats, sums, visits, k * m + column) - value
+                first[k] += mean(sums, visits, k * m + column) - value
         for k in range(m):
             if k != column:
-                second[k] -= mean(floats, sums, visits, row * m + k) - value
-        floats[sums + row * m + column] += value
-        floats[visits + row * m + column] += 1.0
+                second[k] -= mean(sums, visits, row * m + k) - value
+        self.note(floats, w, n, m, row * m + column, value)
         return value
 
 
-@piece
-def mean(floats, sums, visits, at):
-    """The mean reward of a pair of actions; 0 if it was never tried."""
-    return floats[sums + at] / floats[visits + at] if floats[visits + at] > 0.0 else 0.0
+class OutcomeSamplingPlus(MatrixRule):
+    """OOS+ (Section 3.4): outcome sampling in which pairs that were not drawn count with their mean rewards, not as nothing."""
+
+    gamma: float = parameter(
+        0.55, minimum=0.0, maximum=1.0, help="the probability of an even choice, for the player that is updated"
+    )
+
+    choose = JointOutcomeSampling.choose
+
+    def learn(self, memory, choice, then, i, value):
+        """v[a] for each action of the exploring player, their mean under its behaviour, and the regrets; then the matrix learns.
+
+        Behaviours are those of now: with one simulation at a time nothing has changed them since they were drawn from.
+        """
+        floats, w, row, column = memory.table.floats, choice.node, choice.taken, choice.second
+        n, m = sizes(memory.table.halves, w)
+        first, second = kept_of_both(floats, w, n, m, self.regrets)
+        sums, visits = pairs(floats, w, n, m, self.pair_rewards), pairs(floats, w, n, m, self.pair_visits)
+        mine, other, across, along, sign = (first, second, m, 1, 1.0) if i == 0 else (second, first, 1, m, -1.0)
+        total, total_other = positive_sum(mine), positive_sum(other)
+        drawn = row * m + column
+        for a in range(len(mine)):
+            then[a] = 0.0
+        for b in range(len(other)):
+            chance = probability(other, total_other, b) * sign
+            if chance != 0.0:
+                for a in range(len(mine)):
+                    at = a * across + b * along
+                    then[a] += chance * (value if at == drawn else mean(sums, visits, at))
+        expected = 0.0
+        for a in range(len(mine)):
+            expected += probability(mine, total, a) * then[a]
+        for a in range(len(mine)):
+            mine[a] += (then[a] - expected) / choice.own
+        self.note(floats, w, n, m, drawn, value)
+        return value

@@ -10,22 +10,35 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.belief.belief import DEFAULT_CAP
+from unseen.compiling import as_python
 from unseen.engine import random_state
 from unseen.errors import GameFault, UnseenError
 from unseen.game import PUBLIC, Game
 from unseen.loading import load
 from unseen.options import Declared, Value, parameter
-from unseen.position import Percept, history_key
+from unseen.position import Percept, Position, history_key
 from unseen.search.aim import aim_at, no_aim
 from unseen.search.flights import ANSWERED, IDLE, WAITING, Memory, new_flights, new_totals, new_work
-from unseen.search.joint_rules import JointRule
+from unseen.search.joint_rules import JointRule, sizes
 from unseen.search.leaf import BROKEN, Leaf, OutsidePolicy, Questions, UniformPlayout, questions
 from unseen.search.loop import run
 from unseen.search.root import Roots, at_start
 from unseen.search.rules import LAZY, PER_HISTORY, HistoryBaselines, Rule
-from unseen.search.tree import JointTree, SetTree
+from unseen.search.tree import JointTree, SetTree, joint_key
+from unseen.stacked.openness import check_open
 from unseen.tabular.averaging import catch_up_all
-from unseen.tabular.table import as_arrays, from_arrays, grown, read_field, read_shares, table_bytes
+from unseen.tabular.table import (
+    NOWHERE,
+    as_arrays,
+    columns,
+    find,
+    from_arrays,
+    grown,
+    kept_of_both,
+    read_field,
+    read_shares,
+    table_bytes,
+)
 
 SIMULATIONS_PER_CALL = 200_000
 """So that Ctrl-C is noticed in between."""
@@ -60,8 +73,8 @@ class Searcher(Declared):
         self.leaf = leaf or UniformPlayout()
         self.known = self.leaf.table(self.game)
         self.is_joint = isinstance(rule, JointRule)
-        if self.is_joint and not self.game.simultaneous:
-            raise UnseenError(f"{self.game.spec}: its players do not choose at the same time, so there are no joint nodes.")
+        if self.is_joint:
+            check_open(self.game, "a search over joint moves")
         self.tree = JointTree() if self.is_joint else SetTree()
         self.roots: Roots = at_start(self.game)
         self.target = no_aim()
@@ -189,6 +202,31 @@ class Searcher(Declared):
         key = np.array([history_key(player, seen)], np.uint64)
         read_shares(self.learnt.table, self.rule.played, key, np.zeros(1, np.int64), found)
         return found
+
+    def recommended(self, position: Position, player: int) -> NDArray[np.float64]:
+        """What `player` should play, shape (n,), at a `position` at which both choose; even, if no simulation has come there."""
+        table, key = self.learnt.table, np.array([position.key(0), position.key(1)], np.uint64)
+        w = int(as_python(find)(table, as_python(joint_key)(key[0], key[1])))
+        if w != NOWHERE:
+            return self._recommended(w, player)
+        n = len((position if player == 0 else position.child(position.actions[0])).actions)
+        return np.full(n, 1.0 / n)
+
+    def recommendations(self) -> dict[int, NDArray[np.float64]]:
+        """The same for both players at every joint node, by the key of a player's information set."""
+        table = self.learnt.table
+        blocks = columns(table).block
+        found: dict[int, NDArray[np.float64]] = {}
+        for player, field in enumerate((self.rule.key_first, self.rule.key_second)):
+            keys = table.ints[blocks - 1 - field].view(np.uint64)
+            found |= {int(key): self._recommended(int(w), player) for key, w in zip(keys, blocks, strict=True)}
+        return found
+
+    def _recommended(self, w: int, player: int) -> NDArray[np.float64]:
+        assert isinstance(self.rule, JointRule)
+        n, m = as_python(sizes)(self.learnt.table.halves, w)
+        both = (as_python(kept_of_both)(self.learnt.table.floats, w, n, m, field) for field in range(len(self.rule.for_action)))
+        return self.rule.recommended({name: kept[player] for name, kept in zip(self.rule.for_action, both, strict=True)})
 
     def catch_up(self) -> None:
         """Bring averages up to date that are added up lazily."""

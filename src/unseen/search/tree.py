@@ -21,6 +21,7 @@ from unseen.compiling import Compiled, piece
 from unseen.engine import coin, mix, next_key, pick, random, sample_chance, step
 from unseen.game import CHANCE, TERMINAL
 from unseen.search.aim import FREE, LOST, arrived, edges
+from unseen.search.joint_rules import NOTHING
 from unseen.search.root import move
 from unseen.search.rules import PER_HISTORY, RUNNING
 from unseen.tabular.table import (
@@ -33,6 +34,7 @@ from unseen.tabular.table import (
     most_words,
     n_actions,
     n_second,
+    set_field,
     slot_of,
 )
 
@@ -182,13 +184,14 @@ class JointTree(Compiled):
         return fits(table, 1, most_words(table.size, 1, 2 * width, width * width))
 
     def descend(self, game, rule, leaf, aim, may_grow, memory, flights, f, work):
-        """Lines 2 to 19: chance is sampled (3 to 8); where a node is missing it is added (11); both players choose (16)."""
+        """Lines 2 to 19: chance is sampled (3 to 8); where a node is missing it is added (5, 11); if it has pairs of actions to try
+        first, one of them is, and that is all (9 to 12); otherwise both players choose (16)."""
         s, flight, choices, table = flights.states[f], flights.flight[f], flights.choices[f], memory.table
         i, own, depth = flight.number & 1, flight.own, 0
         is_inside = True
         p = game.player(s)
         while is_inside and p != TERMINAL:
-            if flight.steps + 2 > len(choices) or p == 1:
+            if flight.steps + (1 if p == CHANCE else 2) > len(choices) or p == 1:
                 return False
             if p == CHANCE:
                 n = game.actions(s, work.out)
@@ -207,10 +210,17 @@ class JointTree(Compiled):
                 w = expand(game, s, key, table, work)
                 if w == NOWHERE:
                     return False
+                table.ints[set_field(w, rule.key_first)] = np.int64(flight.key0)
+                table.ints[set_field(w, rule.key_second)] = np.int64(flight.key1)
             both, m = n_actions(table.halves, w), n_second(table.halves, w)
             n = both - m
             rule.choose(memory, w, n, m, i, 1.0 / own, work.chances)
-            first, second = pick(work.chances, 0, n, 1.0, work.rng), pick(work.chances, n, m, 1.0, work.rng)
+            pair = rule.fill(memory, w, n, m)
+            if pair == NOTHING:
+                first, second = pick(work.chances, 0, n, 1.0, work.rng), pick(work.chances, n, m, 1.0, work.rng)
+            else:
+                first, second = pair // m, pair % m
+                is_inside = False
             choice = choices[depth]
             choice.node = w
             choice.taken = first

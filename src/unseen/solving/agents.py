@@ -7,11 +7,11 @@ from functools import lru_cache
 from typing import Any
 
 from unseen.agents import Agent, Budget, Kind, StrategyAgent
-from unseen.belief.belief import Belief
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.options import Parameter
 from unseen.solving.minimisers import MINIMISERS
+from unseen.stacked.openness import open_history
 from unseen.stacked.values import Values, backward_induction
 from unseen.tabular.strategy import Strategy
 
@@ -42,13 +42,14 @@ class OptimalAgent(Agent):
         super().begin(game, seat, seed, budget)
 
     def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
-        """All that has happened is known, but for the move that the other player may have made already."""
-        history = next(Belief(self.game, self.seat, self.seen, to_move=self.seat).histories())
-        return self.values.at(history).mixes[self.seat]
+        return self.values.at(open_history(self.game, self.seat, self.seen)).mixes[self.seat]
 
 
 def make_optimal(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
-    return OptimalAgent(Values.load(options["file"], game) if options["file"] else _values(game), name)
+    values = Values.load(options["file"], game) if options["file"] else _values(game)
+    if values.stopped:
+        raise UnseenError(f"agent {name!r}: the values in its file are not complete; go on with `unseen value --resume`.")
+    return OptimalAgent(values, name)
 
 
 @lru_cache(maxsize=4)
@@ -64,6 +65,7 @@ AGENTS: dict[str, Kind] = {
         "Plays an equilibrium of a game whose players choose at the same time and know all else, solved by backward induction.",
         "", make_optimal,
         {"file": Parameter("", help="a file of values, as `unseen value GAME --out FILE` writes it; without, it solves the game")},
+        ('"pd_goofspiel(cards=7)"', "oshi_zumo"),
     ),
     "solved": Kind(
         "Solves the game first, and plays that strategy.", "", make_solved,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 
+from unseen.belief.belief import Belief
 from unseen.errors import UnseenError
-from unseen.game import Game
-from unseen.position import Position, history_text
+from unseen.game import PUBLIC, Game
+from unseen.position import Percept, Position, history_text
 
 GAMES = 8
 """So many random games are looked at."""
+OUT_OF_TURN = "moves are not those of player 1 and then of player 2"
 MOVES = 400
 """At most so many joint moves are compared after a history."""
 
@@ -33,38 +36,56 @@ def what_is_hidden(game: Game) -> str:
     rng = random.Random(0)
     for _ in range(GAMES):
         position = Position(game)
-        while not position.is_terminal:
-            moves = _moves(position)
-            found = _hidden_after(position, rng.sample(moves, min(len(moves), MOVES)))
+        while not position.is_terminal and len(position.history) <= game.max_length:
+            where = history_text(game, position.history)
+            if position.player == 1 or (position.player == 0 and position.child(position.actions[0]).player != 1):
+                return f"{OUT_OF_TURN} after history {where}"
+            moves = _some_moves(position, rng)
+            found = _hidden_after(position, moves)
             if found:
-                return found
+                return f"{found} after history {where}"
             for action in rng.choice(moves):
                 position.apply(action)
     return ""
 
 
-def _moves(position: Position) -> list[tuple[int, ...]]:
-    """What can happen next: an outcome of chance, or a joint move."""
+def _some_moves(position: Position, rng: random.Random) -> list[tuple[int, ...]]:
+    """What can happen next, or a part of it: outcomes of chance, or joint moves."""
     if position.is_chance:
-        return [(a,) for a in position.actions]
-    return list(product(position.actions, position.child(position.actions[0]).actions))
+        return [(a,) for a in rng.sample(position.actions, min(len(position.actions), MOVES))]
+    first, second = position.actions, position.child(position.actions[0]).actions
+    if len(first) * len(second) <= MOVES:
+        return list(product(first, second))
+    return [(rng.choice(first), rng.choice(second)) for _ in range(MOVES)]
 
 
 def _hidden_after(position: Position, moves: list[tuple[int, ...]]) -> str:
-    """What players are not told of the next move, or are told in private."""
-    where = history_text(position.game, position.history)
+    """What players are not told of the next move, or are told in private or too early."""
     told: dict[tuple[int, ...], tuple[tuple[int, ...], object]] = {}
     for move in moves:
-        after = Position.copy(position)
-        for action in move:
+        after = position.copy()
+        for half, action in enumerate(move):
             after.apply(action)
+            if half + 1 < len(move) and any(after.seen(who) != position.seen(who) for who in (1, PUBLIC)):
+                return "player 2 is told something of the other's move before its own"
+        if after.player == 1:
+            return OUT_OF_TURN
         news = [after.seen(who)[len(position.seen(who)) :] for who in (0, 1)]
         for who, percepts in enumerate(news):
             if any(percept.private for percept in percepts):
-                return f"player {who + 1} is told something in private after history {where}"
+                return f"player {who + 1} is told something in private"
         public = tuple(percept.public for percept in news[0] if percept.public)
         state = after.state.values()
         other, before = told.setdefault(public, (move, state))
         if before != state:
-            return f"nobody is told which of the moves {list(other)} and {list(move)} was made after history {where}"
+            return f"nobody is told which of the moves {list(other)} and {list(move)} was made"
     return ""
+
+
+def open_history(game: Game, seat: int, seen: Sequence[Percept]) -> tuple[int, ...]:
+    """The history of an open game at which both players choose, as player `seat`, who has `seen` this, knows it.
+
+    If several lead to the same state, it is one of them.
+    """
+    history = next(Belief(game, seat, seen, to_move=seat).histories())
+    return history[: len(history) - seat]  # the second player does not know the first one's choice

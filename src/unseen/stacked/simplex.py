@@ -51,6 +51,8 @@ def new_simplex(width: int) -> Simplex:
 def solve_matrix(payoff, stride, n, m, simplex):
     """The value to the row player of the game with payoffs `payoff[i * stride + j]`, (n, m), and what the mixes leave open."""
     maximin, minimax, row, column, lowest, highest = pure_values(payoff, stride, n, m, simplex.sums)
+    if not np.isfinite(maximin):
+        return np.nan, np.nan
     if maximin >= minimax:
         simplex.row_mix[:n] = 0.0
         simplex.column_mix[:m] = 0.0
@@ -77,14 +79,15 @@ def solve_matrix(payoff, stride, n, m, simplex):
 
 @piece
 def pure_values(payoff, stride, n, m, most):
-    """What each player is sure of without mixing, the actions for that, and the extreme payoffs."""
-    maximin, lowest, row, column = -np.inf, np.inf, 0, 0
+    """What each player is sure of without mixing, the actions for that, and the extreme payoffs. Not numbers if one is none."""
+    maximin, lowest, row, column, zero = -np.inf, np.inf, 0, 0, 0.0
     for j in range(m):
         most[j] = -np.inf
     for i in range(n):
         least = np.inf
         for j in range(m):
             u = payoff[i * stride + j]
+            zero += u * 0.0
             least = u if u < least else least
             most[j] = u if u > most[j] else most[j]
         lowest = least if least < lowest else lowest
@@ -95,7 +98,7 @@ def pure_values(payoff, stride, n, m, most):
         highest = most[j] if most[j] > highest else highest
         if most[j] < minimax:
             minimax, column = most[j], j
-    return maximin, minimax, row, column, lowest, highest
+    return maximin + zero, minimax, row, column, lowest, highest
 
 
 @piece

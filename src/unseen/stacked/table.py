@@ -2,7 +2,7 @@
 
 A key is the state itself, as 64-bit words. A state of two words is often almost one: its fields do not fill them, and some are the
 same in all states that are entered. The second word is then laid over the first, where that has nothing but constants. A state with
-a bit that was taken for constant is noticed; then there must be another folding, and the work begins again.
+a bit that was taken for constant is noticed; then there must be another folding, by which all keys are made anew.
 
 A slot is the words of a key and the bits of a number, which are 0 if the slot is empty.
 """
@@ -41,10 +41,10 @@ def folding(constant: Words, varying: Words) -> Folding | None:
     if len(constant) > 2:
         return None
     first, second = np.append(varying, np.zeros(2, np.uint64))[:2]
-    for turn in range(0, 64, 8):
+    for turn in map(np.uint64, range(0, 64, 8)):
         if first & _turned(second, turn) == 0:
             padded = np.append(constant, np.zeros(2, np.uint64))
-            return Folding((padded[0], padded[1]), (first, second), np.uint64(turn))
+            return Folding((padded[0], padded[1]), (first, second), turn)
     return None
 
 
@@ -63,10 +63,20 @@ def whole_states(game: Game, count: int) -> tuple[NDArray[Any], Words]:
 
 def _turned(word: Any, turn: Any) -> Any:
     """`word` with its bits moved up by `turn`, those at the top coming in below."""
-    return word << np.uint64(turn) | word >> (np.uint64(64 - turn) & np.uint64(63))
+    return word << turn | word >> (np.uint64(64) - turn & np.uint64(63))
 
 
 turned = piece(_turned)
+
+
+def refolded(table: Words, old: Folding, new: Folding | None, words: int) -> Words:
+    """The entries of a table of folded states with other keys: folded otherwise, or the `words` of the states themselves."""
+    entries = table[table[:, -1] != 0]
+    second = _turned(entries[:, 0] & _turned(old.varying[1], old.turn), np.uint64(64) - old.turn & np.uint64(63))
+    bits = np.column_stack([entries[:, 0] & old.varying[0], second])[:, :words]
+    if new is None:
+        return np.column_stack([bits ^ np.array(old.constant[:words], np.uint64), entries[:, 1]])
+    return np.column_stack([bits[:, 0] ^ (_turned(second, new.turn) if words == 2 else np.uint64(0)), entries[:, 1]])
 
 
 def new_table(slots: int, words: int) -> Words:
@@ -139,8 +149,10 @@ def remember(table, keys, c, number, fold):
 
 @kernel
 def copy_table(old, new):
-    """Enter all that is in one table into another."""
+    """Enter all that is in one table into another. Returns how many entries were new there."""
     k = old.shape[1] - 1
+    count = 0
     for slot in range(old.shape[0]):
         if old[slot, k] != 0:
-            remember(new, old[:, :k], slot, np.uint64(old[slot, k]).view(np.float64), None)
+            count += remember(new, old[:, :k], slot, np.uint64(old[slot, k]).view(np.float64), None)
+    return count

@@ -22,10 +22,11 @@ from unseen.game import CHANCE, TERMINAL, Game
 from unseen.stacked.simplex import Simplex, new_simplex, solve_matrix
 from unseen.stacked.table import Folding, Words, find, folded, hash_of, remember, whole_states
 
-DONE, PAUSED, FULL, MET_OTHERS, TOO_LONG, BAD_COUNT, BAD_TURN = range(7)
+DONE, PAUSED, FULL, MET_OTHERS, TOO_LONG, BAD_COUNT, BAD_TURN, BAD_UTILITY = range(8)
 FAULTS = {
     TOO_LONG: "the game goes on past max_length",
     BAD_COUNT: "actions() offers none, or more than num_actions or num_outcomes allow, or not the same whatever the other does",
+    BAD_UTILITY: "the utilities, the probabilities of chance or what reduced() returns are not finite numbers",
     BAD_TURN: "the game is marked simultaneous, but its moves are not 0 and then 1",
 }
 NOT_YET = -1
@@ -87,7 +88,7 @@ def new_frames(game: Game, fold: Folding | None, is_last_first: bool = False, de
 def first_words(game: Game) -> Words:
     """The first state, reduced, as words, (k,)."""
     state, words = whole_states(game, 1)
-    start(game, state)
+    replay(game, np.zeros(0, np.int64), state, np.zeros(3, np.int64), True)
     first: Words = words[0]
     return first
 
@@ -96,17 +97,19 @@ def first_words(game: Game) -> Words:
 
 
 @kernel
-def start(game, states):
-    """Write the first state of the game, reduced. Returns what is decided, and what its worth is multiplied with."""
-    game.start(states[0])
-    return game.reduced(states[0])
+def replay(game, history, states, tell, is_reduced):
+    """Write the state that a history leads to, as compiled rules compute it. Returns what is decided there, and what the worth of
+    what was written is multiplied with."""
+    s = states[0]
+    game.start(s)
+    for k in range(len(history)):
+        step(game, s, history[k], tell)
+    return game.reduced(s) if is_reduced else (0.0, 1.0)
 
 
 @kernel
 def begin(game, frames):
-    """Put the start of the game into the first frame."""
-    game.start(frames.states[0])
-    game.reduced(frames.states[0])
+    """Begin with the state that is in the first frame."""
     frames.depth[0] = 0
     return open_frame(game, frames, 0)
 
@@ -135,6 +138,7 @@ def solve_states(game, frames, fold, table, room, games):
             for x in range(frame.outcomes):
                 worth += frames.worth[d, x]
             if d == 0:
+                frames.worth[0, 0] = worth
                 return DONE
             if remember(table, frames.keys, frames.own[d], worth, fold):
                 frames.counts[STATES] += 1
@@ -160,24 +164,12 @@ def solve_states(game, frames, fold, table, room, games):
                 return status
             continue
         frames.worth[d, x] = worth_of_outcome(game, frames, d, x)
+        if not np.isfinite(frames.worth[d, x]):
+            return BAD_UTILITY
         games -= 1
         frame.outcome += 1
         frame.cells = NOT_YET
     return PAUSED
-
-
-@kernel
-def solve_at(game, frames, fold, table):
-    """The worth of the state in the first frame, as it is, and whether all next states are known; mixes are left in the simplex."""
-    status = open_frame(game, frames, 0)
-    frame, total = frames.frame[0], 0.0
-    for x in range(frame.outcomes):
-        if status != DONE or expand(game, frames, 0, x) != DONE:
-            return total, False
-        if touch(frames, fold, table, 0) or look_up(frames, fold, table, 0) >= 0:
-            return total, False
-        total += worth_of_outcome(game, frames, 0, x)
-    return total, True
 
 
 @piece
@@ -199,6 +191,8 @@ def expand(game, frames, d, x):
     s, after, out, tell = frames.between[0], frames.between[1], frames.out, frames.tell
     if game.player(s) == CHANCE:
         step(game, s, frames.outcomes[d, x], tell)
+    if game.player(s) == 1:
+        return BAD_TURN
     c0 = d * frames.sign.shape[1]
     following, payoff, sign, place = frames.next[c0 : c0 + width * width], frames.payoff[d], frames.sign[d], frames.place[d]
     frame.cell = 0
@@ -209,13 +203,15 @@ def expand(game, frames, d, x):
         place[0] = 0
     else:
         n = game.actions(s, out[0])
+        if n < 1 or n > width:
+            return BAD_COUNT
         for i in range(n):
             frames.between[1] = s
             step(game, after, out[0, i], tell)
             if game.player(after) != 1:
                 return BAD_TURN
             count = game.actions(after, out[1])
-            if i > 0 and count != m:
+            if count < 1 or count > width or (i > 0 and count != m):
                 return BAD_COUNT
             m = count
             for j in range(m):
@@ -227,7 +223,7 @@ def expand(game, frames, d, x):
     frame.rows = n
     frame.columns = m
     frame.cells = cells
-    return DONE if 1 <= n <= width and 1 <= m <= width else BAD_COUNT
+    return DONE
 
 
 @piece
@@ -267,13 +263,8 @@ def look_up(frames, fold, table, d):
     """Add what the next states are worth to the payoffs. Returns the first that is not known, or -1."""
     frame, c0 = frames.frame[d], d * frames.sign.shape[1]
     cells, is_last_first = frame.cells, frames.is_last_first[0]
-    payoff, sign, place, hashes, keys = (
-        frames.payoff[d],
-        frames.sign[d],
-        frames.place[d],
-        frames.hash[d],
-        frames.keys[c0 : c0 + cells],
-    )
+    payoff, sign, place = frames.payoff[d], frames.sign[d], frames.place[d]
+    hashes, keys = frames.hash[d], frames.keys[c0 : c0 + cells]
     for k in range(frame.cell, cells):
         c = cells - 1 - k if is_last_first else k
         _, bits = find(table, keys, c, hashes[c], fold)

@@ -220,7 +220,8 @@ class Inspector:
         """A state that is written in place of this one must have the same future."""
         first, second, again = node.state.copy(), node.state.copy(), node.state.copy()
         found, other = (self.call(node.history, "reduced", s) for s in (second, again))
-        if not (isinstance(found, tuple) and len(found) == 2 and isfinite(found[0]) and found[1] in (1.0, -1.0)):
+        is_pair = isinstance(found, tuple) and len(found) == 2 and all(isinstance(part, (int, float, np.number)) for part in found)
+        if not is_pair or not isfinite(found[0]) or found[1] not in (1.0, -1.0):
             message = f"reduced() returned {found!r}, but must return what is decided, and 1.0 or -1.0"
             self.fault("reduced", message, node.history)
             raise _Broken
@@ -228,7 +229,13 @@ class Inspector:
             self.fault("reduced not deterministic", "reduced() does not do the same twice", node.history)
         self.compiled.compare_reduced(node.history, node.state, second, found)
         problem = difference(
-            self.game, lambda rule, *args: self.call(node.history, rule, *args), first, second, *found, seed=self.report.histories
+            self.game,
+            lambda rule, *args: self.call(node.history, rule, *args),
+            first,
+            second,
+            found[0],
+            found[1],
+            self.report.histories,
         )
         if problem:
             message = f"reduced() writes {again}, which has another future: {problem}"

@@ -19,7 +19,15 @@ def difference(game: Game, call: Call, first: PlainState, second: PlainState, de
 
     Returns what is not the same, "" if nothing. The two states are changed.
     """
-    rng = random.Random(seed)
+    try:
+        return _difference(game, call, first, second, decided, sign, random.Random(seed))
+    except (TypeError, ValueError, IndexError) as error:  # what rules return can be anything
+        return f"the rules do not go on from there ({error})"
+
+
+def _difference(
+    game: Game, call: Call, first: PlainState, second: PlainState, decided: float, sign: float, rng: random.Random
+) -> str:
     for _ in range(game.max_length):
         players = call("player", first), call("player", second)
         if players[0] != players[1]:

@@ -1,0 +1,272 @@
+"""Search with simultaneous moves: each rule against a plain transcription of the paper's equations, choice by choice."""
+
+from __future__ import annotations
+
+from math import exp, log, sqrt
+
+import numpy as np
+import pytest
+from helpers import all_positions
+
+import unseen
+from unseen import Position, Searcher, UnseenError, load
+from unseen.compiling import as_python, kernel
+from unseen.game import PUBLIC
+from unseen.search.joint_rules import (
+    FILLINGS,
+    DecoupledUCT,
+    JointExp3,
+    JointRegretMatching,
+    OutcomeSamplingPlus,
+)
+from unseen.search.root import at_histories
+from unseen.search.tree import joint_key
+from unseen.tabular.table import find, kept_of_both, n_actions, n_second
+
+GAME = "goofspiel(cards=3, payoff=point_difference)"
+AGENTS = ("duct", "exp3", "rm", "sm_oos", "oos_plus")
+
+
+class Node:
+    """What the paper keeps of a state: vectors for each player, a matrix for both."""
+
+    def __init__(self, n, m):
+        self.counts, self.rewards, self.regrets, self.averages = (tuple(np.zeros(k) for k in (n, m)) for _ in range(4))
+        self.sums, self.visits = np.zeros((n, m)), np.zeros((n, m))
+
+    @property
+    def means(self):
+        return np.where(self.visits > 0, self.sums / np.maximum(self.visits, 1), 0.0)
+
+    def sigma(self, i):
+        """Equation 5."""
+        positive = np.maximum(self.regrets[i], 0.0)
+        return positive / positive.sum() if positive.sum() > 0 else np.full(len(positive), 1 / len(positive))
+
+
+def even(p, gamma):
+    return (1 - gamma) * p + gamma / len(p)
+
+
+class PlainUCT:
+    fields = ("rewards", "counts")
+
+    def chances(self, rule, node, explorer):
+        return [self.bounds(rule, node.rewards[i], node.counts[i]) for i in (0, 1)]
+
+    def bounds(self, rule, rewards, counts):
+        """Equation 2."""
+        if (counts == 0).any():
+            best = counts == 0
+        else:
+            values = [x / n + rule.exploration * sqrt(log(counts.sum()) / n) for x, n in zip(rewards, counts, strict=True)]
+            best = np.array(values) >= max(values) - 1e-12
+        return best / best.sum()
+
+    def update(self, rule, node, choice, explorer, u, chances):
+        for i, (a, reward) in enumerate(zip(choice[:2], rewards_of(rule, u), strict=True)):
+            node.rewards[i][a] += reward
+            node.counts[i][a] += 1
+
+
+class PlainExp3:
+    fields = ("rewards", "counts")
+
+    def chances(self, rule, node, explorer):
+        """Equation 3."""
+        found = []
+        for x in node.rewards:
+            eta = (rule.rate or rule.gamma) / len(x)
+            weights = np.array([exp(eta * (each - x.max())) for each in x])
+            found.append(even(weights / weights.sum(), rule.gamma))
+        return found
+
+    def update(self, rule, node, choice, explorer, u, chances):
+        for i, (a, reward) in enumerate(zip(choice[:2], rewards_of(rule, u), strict=True)):
+            node.rewards[i][a] += reward / chances[i][a]
+            node.counts[i][a] += 1
+
+
+class PlainRM:
+    fields = ("regrets", "averages")
+
+    def chances(self, rule, node, explorer):
+        return [even(node.sigma(i), rule.gamma) for i in (0, 1)]
+
+    def update(self, rule, node, choice, explorer, u, chances):
+        a1, a2 = choice[:2]
+        for i in (0, 1):
+            node.averages[i][:] += node.sigma(i)
+        reward = node.means
+        reward[a1, a2] = u
+        node.regrets[0][:] += reward[:, a2] - u
+        node.regrets[1][:] += -reward[a1] + u
+
+
+class PlainOosPlus:
+    fields = ("regrets", "averages")
+
+    def chances(self, rule, node, explorer):
+        return [even(node.sigma(i), rule.gamma if i == explorer else 0.0) for i in (0, 1)]
+
+    def update(self, rule, node, choice, explorer, u, chances):
+        a1, a2, pi = choice
+        j = 1 - explorer
+        node.averages[j][:] += node.sigma(j) / pi
+        x = node.means
+        x[a1, a2] = u
+        x = x if explorer == 0 else -x.T
+        v = x @ node.sigma(j)
+        node.regrets[explorer][:] += (v - node.sigma(explorer) @ v) / pi
+
+
+def rewards_of(rule, u):
+    reward = 0.5 * (1 + u / rule.scale)
+    return reward, 1 - reward
+
+
+@pytest.mark.parametrize(
+    ("rule", "plain"),
+    [
+        (DecoupledUCT(scale=6.0), PlainUCT()),
+        (DecoupledUCT(scale=6.0, filling="none", exploration=0.4), PlainUCT()),
+        (JointExp3(scale=6.0), PlainExp3()),
+        (JointExp3(scale=6.0, filling="lines", gamma=0.05, rate=2.0), PlainExp3()),
+        (JointRegretMatching(), PlainRM()),
+        (OutcomeSamplingPlus(), PlainOosPlus()),
+        (OutcomeSamplingPlus(filling="none", gamma=0.3), PlainOosPlus()),
+    ],
+)
+def test_rules_do_what_the_paper_says(rule, plain):
+    searcher, nodes = Searcher(GAME, rule, targeting="none", seed=3), {}
+    for t in range(600):
+        searcher.run(1)
+        explorer, u, path, pi = t % 2, float(searcher.flights.flight.value[0]), [], 1.0
+        for choice in searcher.flights.choices[0][: searcher.flights.flight.depth[0]]:
+            w = int(choice.node)
+            halves = searcher.learnt.table.halves
+            m = as_python(n_second)(halves, w)
+            node = nodes.setdefault(w, Node(as_python(n_actions)(halves, w) - m, m))
+            chances = plain.chances(rule, node, explorer)
+            assert choice.drawn == pytest.approx(chances[0][choice.taken])
+            assert choice.drawn_second == pytest.approx(chances[1][choice.second])
+            path.append((node, (int(choice.taken), int(choice.second), pi), chances))
+            pi *= chances[explorer][choice.taken if explorer == 0 else choice.second]
+        for node, choice, chances in reversed(path):
+            plain.update(rule, node, choice, explorer, u, chances)
+            node.sums[choice[:2]] += u
+            node.visits[choice[:2]] += 1
+    floats = searcher.learnt.table.floats
+    for w, node in nodes.items():
+        for field, name in enumerate(plain.fields):
+            both = as_python(kept_of_both)(floats, w, *node.sums.shape, field)
+            for i in (0, 1):
+                assert both[i] == pytest.approx(getattr(node, name)[i], rel=1e-9, abs=1e-9)
+    assert len(nodes) > 20
+
+
+@kernel
+def learn_once(rule, memory, choices, then, value):
+    """A simulation in which player 0 explores learns at its first choice."""
+    rule.learn(memory, choices[0], then, 0, value)
+
+
+def test_the_example_of_figure_3():
+    """The last node of a trajectory of OOS+: e was taken against f, and the matrix has 1/5, 6/10 and 7/10 elsewhere."""
+    rule, u1, own = OutcomeSamplingPlus(), 0.8, 0.3
+    searcher = Searcher("matching_pennies", rule, targeting="none", seed=0)
+    searcher.run(4)
+    table = searcher.learnt.table
+    w = int(searcher.flights.choices[0][0].node)
+    regrets, averages = (as_python(kept_of_both)(table.floats, w, 2, 2, field) for field in (0, 1))
+    regrets[0][:], regrets[1][:] = (3.0, 1.0), (1.0, 4.0)
+    first = w + 2 + 2 * 4 + 2  # the head, two fields of four actions, and the list of actions
+    table.floats[first : first + 8] = [0.0, 1.0, 6.0, 7.0, 1.0, 5.0, 10.0, 10.0]
+    choice = searcher.flights.choices[0][0]
+    choice.taken, choice.second, choice.own = 0, 0, own
+    before = averages[0].copy(), averages[1].copy()
+    learn_once(rule, searcher.learnt, searcher.flights.choices[0], searcher.flights.then[0, 0], u1)
+    v_e, v_other = 0.2 * u1 + 0.8 / 5, 0.2 * 6 / 10 + 0.8 * 7 / 10
+    v_sigma = 0.75 * v_e + 0.25 * v_other
+    assert regrets[0] == pytest.approx([3.0 + (v_e - v_sigma) / own, 1.0 + (v_other - v_sigma) / own])
+    assert regrets[1] == pytest.approx([1.0, 4.0])
+    assert np.array_equal(averages[0], before[0])
+    assert np.array_equal(averages[1], before[1])
+    assert table.floats[first : first + 8] == pytest.approx([u1, 1.0, 6.0, 7.0, 2.0, 5.0, 10.0, 10.0])
+
+
+@pytest.mark.parametrize("filling", FILLINGS)
+def test_pairs_are_tried_first(filling):
+    searcher = Searcher("goofspiel(cards=5, order=ascending)", JointRegretMatching(filling=filling), targeting="none", seed=1)
+    root = []
+    for _ in range(25):
+        searcher.run(1)
+        choice = searcher.flights.choices[0][0]
+        root.append((int(choice.taken), int(choice.second)))
+        if filling == "pairs":
+            assert searcher.flights.flight.depth[0] == 1
+    if filling == "pairs":
+        assert len(set(root)) == 25
+    if filling == "lines":
+        assert {a for a, _ in root[:5]} == {b for _, b in root[:5]} == set(range(5))
+    if filling != "pairs":
+        searcher.run(2000)
+        assert searcher.learnt.table.size[0] > 25
+
+
+def test_who_mixes():
+    """Biased rock-paper-scissors: all but DUCT come near the equilibrium; DUCT(max) plays one action, and loses."""
+    uniform = unseen.exploitability("biased_rps", unseen.Strategy.uniform("biased_rps"))
+    found = {
+        spec: unseen.measure("biased_rps", spec, workers=1, seed=3, budget=unseen.Budget(40_000)).exploitability
+        for spec in ("exp3", "rm", "sm_oos", "oos_plus", "duct(final=max)")
+    }
+    assert found.pop("duct(final=max)") > uniform
+    assert max(found.values()) < 0.6 * uniform
+    assert found["rm"] < 0.1 * uniform
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_agents_play_better_than_chance(name):
+    found = unseen.match("goofspiel(cards=5, payoff=point_difference)", f"{name}(simulations=2000)", "random", games=60, workers=1)
+    assert found.mean > 0.5
+
+
+def test_agents_refuse_what_they_cannot_see():
+    with pytest.raises(UnseenError, match=r"a search over joint moves is for games .* nobody is told which of the moves"):
+        unseen.make_agent("rm", "ii_goofspiel")
+    with pytest.raises(UnseenError, match="do not choose at the same time"):
+        unseen.make_agent("duct", "kuhn_poker")
+    with pytest.raises(UnseenError, match="nothing to aggregate"):
+        unseen.measure("goofspiel(cards=3)", "rm(simulations=50)", method="aggregate", workers=1, games=2)
+
+
+def test_a_search_begins_where_the_game_stands():
+    """Nothing is learnt of other parts of the game, and both seats of a match find their node."""
+    game = load(GAME)
+    history = (1, 2, 0, 0)
+    searcher = Searcher(game, JointRegretMatching(), targeting="none", seed=1)
+    searcher.begin_at(at_histories(game, [history]))
+    searcher.run(500)
+    position = Position(game, history)
+    keys = {(p.key(0), p.key(1)) for p in all_positions(game) if p.player == 0 and p.history[: len(history)] == history}
+    assert searcher.learnt.table.size[0] <= len(keys)
+    with np.errstate(over="ignore"):
+        key = as_python(joint_key)(np.uint64(position.key(0)), np.uint64(position.key(1)))
+        assert as_python(find)(searcher.learnt.table, key) > 0
+    for seat in (0, 1):
+        assert searcher.recommended(position, seat).sum() == pytest.approx(1.0)
+    assert searcher.recommended(Position(game, (0,)), 1) == pytest.approx(np.full(3, 1 / 3))
+    assert position.seen(PUBLIC)
+
+
+@pytest.mark.parametrize("name", ["rm", "exp3", "oos_plus", "oos"])
+def test_a_search_at_the_start_plans_the_whole_game(name):
+    """Section 4.3: what a search from the root recommends everywhere gets better with the simulations."""
+    few, many = (
+        unseen.measure("goofspiel(cards=3)", f"{name}(simulations={n})", method="root", workers=1, seed=1) for n in (50, 30_000)
+    )
+    assert (few.searches, few.simulations, many.simulations) == (1, 50, 30_000)
+    assert many.exploitability < 0.25 * few.exploitability
+    with pytest.raises(UnseenError, match="no plan for the whole game"):
+        unseen.measure("goofspiel(cards=3)", "random", method="root", workers=1)
