@@ -53,7 +53,10 @@ def _draw(axes: Axes, player: int, shown: Mapping[str, tuple[Position, Answer]])
         axes.text(column, row, f"{p:.2f}".removeprefix("0"), ha="center", va="center", fontsize=8, color=colour)
     position, _ = next(iter(shown.values()))
     asked = position if player == 0 else position.child(position.actions[0])
-    names = asked.action_names
-    axes.set_xticks(range(len(actions)), [names.get(a, str(a)) for a in actions], rotation=45, ha="right", fontsize=8)
-    axes.set_yticks(range(len(shown)), [f"{name}   ({answer.value + 0.0:+.3f})" for name, (_, answer) in shown.items()], fontsize=8)
-    axes.set_ylabel("what is next, and its value to the first player", fontsize=8)
+    words = asked.action_names
+    axes.set_xticks(range(len(actions)), [words.get(a, str(a)) for a in actions], rotation=45, ha="right", fontsize=8)
+    names = list(shown)
+    if any(abs(answer.value) > 0.0005 for _, answer in shown.values()):
+        names = [f"{name}   ({answer.value:+.3f})" for name, (_, answer) in shown.items()]
+        axes.set_ylabel("what is next, and its value to the first player", fontsize=8)
+    axes.set_yticks(range(len(shown)), names, fontsize=8)

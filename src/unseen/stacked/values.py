@@ -103,8 +103,8 @@ class Values(Result):
 
     @property
     def error(self) -> float:
-        """How far `value` can be from the truth, but for rounding: the gaps of all rounds add up."""
-        return self.gap * self.game.max_length
+        """How far `value` can be from the truth, but for rounding: the gaps of all rounds add up, and a value is in the middle."""
+        return 0.5 * self.gap * (self.game.max_length // 2)
 
     def as_dict(self) -> dict[str, Any]:
         return {
