@@ -215,8 +215,8 @@ def test_threads_change_nothing():
 
 def test_what_was_stopped_is_taken_up_again(tmp_path, monkeypatch):
     path = tmp_path / "some.values"
-    monkeypatch.setattr("unseen.stacked.values.FIRST_GAMES", 200)
-    monkeypatch.setattr("unseen.stacked.values.SECONDS_A_CALL", 0.0)
+    monkeypatch.setattr("unseen.stacked.job.FIRST_GAMES", 200)
+    monkeypatch.setattr("unseen.stacked.job.SECONDS_A_CALL", 0.0)
 
     def stop(states):
         if states > 100:

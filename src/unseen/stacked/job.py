@@ -1,0 +1,172 @@
+"""Backward induction at work: threads, their table, and how both grow."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
+
+import numpy as np
+
+from unseen.errors import GameFault, UnseenError
+from unseen.game import Game
+from unseen.stacked.table import Words, copy_table, folding, new_table, refolded, whole_bytes
+from unseen.stacked.walk import (
+    DONE,
+    FAULTS,
+    FULL,
+    GAMES,
+    MET_OTHERS,
+    PAUSED,
+    STATES,
+    Frames,
+    begin,
+    first_words,
+    new_frames,
+    replay,
+    solve_states,
+)
+
+LOAD = 0.7
+"""A table that is fuller than this is made twice as large."""
+FIRST_SLOTS = 1 << 12
+FIRST_GAMES = 500
+SECONDS_A_CALL = 0.3
+"""So that Ctrl-C is noticed in between, and progress is shown."""
+BYTES_A_CELL = 64
+"""At least so much is kept of each joint move, besides the state that it leads to."""
+
+
+class Known(NamedTuple):
+    """What has been found before."""
+
+    table: Words  # (slots, p + 1) the words of each key, and the bits of what the state is worth
+    varying: Words  # (k,) which bits of a state vary, in whole bytes
+    entries: int
+    games: int
+    """Matrix games of the states in the table."""
+    gap: float
+    """The most that the mixes of one of them leave open."""
+
+
+class Job:
+    """Threads that walk a game at once from some history on, and their table."""
+
+    def __init__(self, game: Game, workers: int, memory: int, known: Known | None = None) -> None:
+        self.game, self.workers, self.memory, self.first = game, workers, memory, first_words(game)
+        self.seconds, self.before, varying = 0.0, (0, 0, 0.0), np.zeros_like(self.first)
+        cells = workers * (game.max_length + 1) * game.width**2
+        self.held = cells * (game.state.itemsize + BYTES_A_CELL)
+        if self.held > memory:
+            raise UnseenError(
+                f"{game.spec}: {game.width} actions at a time are too many for {memory / 1e9:,.3g} GB (see --memory)."
+            )
+        if known is not None:
+            self.before, varying = (known.entries, known.games, known.gap), known.varying
+        self.varying, self.fold = varying, folding(self.first, varying)
+        self.table = known.table if known is not None else self.new_table(FIRST_SLOTS)
+        self.hold(self.table.nbytes)
+        self.games_a_call, self.value = FIRST_GAMES, float("nan")
+
+    def begin(self, history: Sequence[int]) -> None:
+        """Put all threads at a history: as it is, or reduced if it is the start of the game."""
+        self.history, self.is_done = history, False
+        self.threads = [new_frames(self.game, self.fold, is_last_first=bool(k % 2)) for k in range(self.workers)]
+        for frames in self.threads:
+            moves = np.array(history, np.int64)
+            self.decided, self.sign = replay(self.game, moves, frames.states, frames.tell, not history)
+            self.check(begin(self.game, frames), frames)
+        solve_states(self.game, self.threads[0], self.fold, self.table, 0, 0)  # compiled before the clock runs
+
+    def solve(self, history: Sequence[int]) -> float:
+        """The value of a history."""
+        self.begin(history)
+        while not self.is_done:
+            self.run()
+        return self.value
+
+    @property
+    def entries(self) -> int:
+        return self.before[0] + sum(int(frames.counts[STATES]) for frames in self.threads)
+
+    @property
+    def games(self) -> int:
+        return self.before[1] + sum(int(frames.counts[GAMES]) for frames in self.threads)
+
+    @property
+    def gap(self) -> float:
+        return max(self.before[2], *(float(frames.gap[0]) for frames in self.threads))
+
+    def hold(self, nbytes: int) -> None:
+        """Raise if tables of so many bytes, with all else, are too large."""
+        if self.held + nbytes > self.memory:
+            raise UnseenError(
+                f"{self.game.spec}: its table takes more than {self.memory / 1e9:,.3g} GB of memory, its bound (see --memory)."
+            )
+
+    def new_table(self, slots: int) -> Words:
+        return new_table(slots, 1 + (len(self.first) if self.fold is None else 1))
+
+    def run(self) -> None:
+        """Let all threads go on for a moment."""
+        room = (int(LOAD * len(self.table)) - self.entries) // self.workers
+        began = time.monotonic()
+        if room < 1:
+            self.hold(3 * self.table.nbytes)
+            larger = self.new_table(2 * len(self.table))
+            copy_table(self.table, larger)
+            self.table = larger
+        else:
+            self.walk(room)
+        self.seconds += time.monotonic() - began
+
+    def walk(self, room: int) -> None:
+        """Until a thread is done, each has solved so many games, or entered so many states."""
+        began = time.monotonic()
+        calls = [(self.game, frames, self.fold, self.table, room, self.games_a_call) for frames in self.threads]
+        if self.workers == 1:
+            statuses = [solve_states(*calls[0])]
+        else:
+            with ThreadPoolExecutor(self.workers) as pool:
+                statuses = [call.result() for call in [pool.submit(solve_states, *call) for call in calls]]
+        for status, frames in zip(statuses, self.threads, strict=True):
+            self.check(status, frames)
+        self.is_done = DONE in statuses
+        if self.is_done:
+            worth = float(self.threads[statuses.index(DONE)].worth[0, 0])
+            self.value = self.decided + self.sign * worth
+        elif MET_OTHERS in statuses:
+            self.fold_anew()
+        elif FULL not in statuses:
+            pace = SECONDS_A_CALL / max(time.monotonic() - began, 1e-6)
+            self.games_a_call = max(1, int(self.games_a_call * min(2.0, pace)))
+
+    def fold_anew(self) -> None:
+        """A state has bits that were taken for constant: other keys for all that is known, and back to where we began."""
+        met = np.bitwise_or.reduce([frames.met for frames in self.threads])
+        self.before = (self.entries, self.games, self.gap)
+        self.varying = self.varying | whole_bytes(met)[: len(self.varying)]
+        old, self.fold = self.fold, folding(self.first, self.varying)
+        assert old is not None
+        rows = refolded(self.table, old, self.fold, len(self.first))
+        self.table = self.new_table(len(self.table))
+        copy_table(rows, self.table)
+        self.begin(self.history)
+
+    def check(self, status: int, frames: Frames) -> None:
+        if status not in (DONE, PAUSED, FULL, MET_OTHERS):
+            depth = int(frames.depth[0])
+            raise GameFault(f"{type(self.game).__name__}: {FAULTS[status]}, in a state that comes {depth} rounds after the start.")
+
+    def known(self) -> Known:
+        """What has been found so far."""
+        return Known(self.table, self.varying, self.entries, self.games, self.gap)
+
+
+def slots_for(entries: int) -> int:
+    """How many slots a table with so many entries has: a power of two."""
+    slots = FIRST_SLOTS
+    while LOAD * slots <= entries:
+        slots *= 2
+    return slots
