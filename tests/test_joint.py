@@ -232,7 +232,10 @@ def test_agents_play_better_than_chance(name):
     assert found.mean > 0.5
 
 
-def test_agents_refuse_what_they_cannot_see():
+def test_agents_refuse_what_they_cannot_see(tmp_path):
+    for spec in ("duct", "optimal", f"optimal(file={tmp_path / 'none.values'})"):  # also in workers: a sentence, no traceback
+        with pytest.raises(UnseenError, match=r"do not choose at the same time|cannot be read"):
+            unseen.match("kuhn_poker", spec, "random", games=4, workers=2)
     with pytest.raises(UnseenError, match=r"a search over joint moves is for games .* nobody is told which of the moves"):
         unseen.make_agent("rm", "ii_goofspiel")
     with pytest.raises(UnseenError, match="do not choose at the same time"):

@@ -100,7 +100,20 @@ def _start(make: Callable[..., Any], args: tuple[Any, ...], said: Any) -> None:
     notice.shared = said
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the process that waits for the results
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    _job = make(*args)
+    try:
+        _job = make(*args)
+    except UnseenError as error:
+        _job = _Refused(error)
+
+
+class _Refused:
+    """A job that could not be made: whoever asks for its result is told why."""
+
+    def __init__(self, error: UnseenError) -> None:
+        self.error = error
+
+    def __call__(self, task: Any) -> Any:
+        raise self.error
 
 
 def _end_with_parent() -> None:
