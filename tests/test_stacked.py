@@ -401,6 +401,16 @@ class Odd(Wide):
         return decided, 1.0
 
 
+def test_a_start_with_players_exchanged_keeps_its_own_mixes():
+    """`reduced` would exchange the players, since the second has the better hand; at the start itself each keeps its own mix."""
+    history = [0, 2, 0, 1]
+    later = Later(cards=3, payoff="point_difference", opening=sum((a + 1) << 3 * k for k, a in enumerate(history)))
+    want, found = backward_induction(PD3, workers=1).at(history), backward_induction(later, workers=1).at(())
+    assert found.value == pytest.approx(want.value, abs=1e-9)
+    assert found.mixes == want.mixes
+    assert list(want.mixes[0].values()) != list(want.mixes[1].values())
+
+
 def test_games_with_odd_states_are_solved_and_searched():
     game = Odd()
     found = backward_induction(game, workers=1)

@@ -33,8 +33,6 @@ from unseen.show.figures import check_picture, save_picture
 PANELS = 12
 WIDEST = 400
 """Games with more actions at a time are left to the linear program, unless asked otherwise."""
-
-
 METHODS = ("induction", "lp")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unseen.agents import Agent, Budget, Kind, StrategyAgent
 from unseen.errors import UnseenError
@@ -12,8 +12,10 @@ from unseen.game import Game
 from unseen.options import Parameter
 from unseen.solving.minimisers import MINIMISERS
 from unseen.stacked.openness import open_history
-from unseen.stacked.values import Values, backward_induction
 from unseen.tabular.strategy import Strategy
+
+if TYPE_CHECKING:
+    from unseen.stacked.values import Values
 
 
 def make_solved(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
@@ -46,6 +48,8 @@ class OptimalAgent(Agent):
 
 
 def make_optimal(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
+    from unseen.stacked.values import Values
+
     values = Values.load(options["file"], game) if options["file"] else _values(game)
     if values.stopped:
         raise UnseenError(f"agent {name!r}: the values in its file are not complete; go on with `unseen value --resume`.")
@@ -54,6 +58,8 @@ def make_optimal(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
 
 @lru_cache(maxsize=4)
 def _values(game: Game) -> Values:
+    from unseen.stacked.values import backward_induction
+
     found = backward_induction(game, workers=1)
     if found.stopped:
         raise KeyboardInterrupt

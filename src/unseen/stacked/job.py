@@ -70,12 +70,11 @@ class Job:
         self.games_a_call, self.value = FIRST_GAMES, float("nan")
 
     def begin(self, history: Sequence[int]) -> None:
-        """Put all threads at a history: as it is, or reduced if it is the start of the game."""
+        """Put all threads at a history. Its own state is not reduced, so that its actions are those of the game."""
         self.history, self.is_done = history, False
         self.threads = [new_frames(self.game, self.fold, is_last_first=bool(k % 2)) for k in range(self.workers)]
         for frames in self.threads:
-            moves = np.array(history, np.int64)
-            self.decided, self.sign = replay(self.game, moves, frames.states, frames.tell, not history)
+            replay(self.game, np.array(history, np.int64), frames.states, frames.tell)
             self.check(begin(self.game, frames), frames)
         solve_states(self.game, self.threads[0], self.fold, self.table, 0, 0)  # compiled before the clock runs
 
@@ -134,8 +133,7 @@ class Job:
             self.check(status, frames)
         self.is_done = DONE in statuses
         if self.is_done:
-            worth = float(self.threads[statuses.index(DONE)].worth[0, 0])
-            self.value = self.decided + self.sign * worth
+            self.value = float(self.threads[statuses.index(DONE)].worth[0, 0])
         elif MET_OTHERS in statuses:
             self.fold_anew()
         elif FULL not in statuses:

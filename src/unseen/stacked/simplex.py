@@ -29,9 +29,7 @@ PRECISION = 1e-11
 class Simplex(NamedTuple):
     """Room to solve games of up to `w` rows and columns."""
 
-    tableau: NDArray[
-        np.float64
-    ]  # ((w + 1) * (w + 4),) row after row: the last is the objective, and the last column the right side
+    tableau: NDArray[np.float64]  # ((w + 1) * (w + 4),) row after row: the objective last, and in each row the right side
     basic: NDArray[np.int64]  # (w,) the variable of each row: j < m is y_j, m + i is the slack of row i
     free: NDArray[np.int64]  # (w,) the variable of each column
     row_mix: NDArray[np.float64]  # (w,)

@@ -9,8 +9,6 @@ A slot is the words of a key and the bits of a number, which are 0 if the slot i
 
 from __future__ import annotations
 
-import contextlib
-import mmap
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,12 +78,8 @@ def refolded(table: Words, old: Folding, new: Folding | None, words: int) -> Wor
 
 
 def new_table(slots: int, words: int) -> Words:
-    """An empty table of `slots`, a power of two, in large pages where the system has them: it is read here and there."""
-    memory = mmap.mmap(-1, slots * words * 8)
-    if hasattr(mmap, "MADV_HUGEPAGE"):
-        with contextlib.suppress(OSError):
-            memory.madvise(mmap.MADV_HUGEPAGE)
-    return np.frombuffer(memory, np.uint64).reshape(slots, words)
+    """An empty table of `slots`, a power of two."""
+    return np.zeros((slots, words), np.uint64)
 
 
 @piece

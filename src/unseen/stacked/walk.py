@@ -70,9 +70,9 @@ class Frames(NamedTuple):
 STATES, GAMES, TOUCHED = range(3)
 
 
-def new_frames(game: Game, fold: Folding | None, is_last_first: bool = False, depth: int | None = None) -> Frames:
-    """Room for the states that are solved one inside the other: as deep as the game can get, or `depth`."""
-    d, w = depth or game.max_length + 1, game.width
+def new_frames(game: Game, fold: Folding | None, is_last_first: bool = False) -> Frames:
+    """Room for the states that are solved one inside the other, as deep as the game can get."""
+    d, w = game.max_length + 1, game.width
     c = w * w
     following, words = whole_states(game, d * c)
     return Frames(
@@ -86,9 +86,9 @@ def new_frames(game: Game, fold: Folding | None, is_last_first: bool = False, de
 
 
 def first_words(game: Game) -> Words:
-    """The first state, reduced, as words, (k,)."""
+    """The first state as words, (k,)."""
     state, words = whole_states(game, 1)
-    replay(game, np.zeros(0, np.int64), state, np.zeros(3, np.int64), True)
+    replay(game, np.zeros(0, np.int64), state, np.zeros(3, np.int64))
     first: Words = words[0]
     return first
 
@@ -97,14 +97,12 @@ def first_words(game: Game) -> Words:
 
 
 @kernel
-def replay(game, history, states, tell, is_reduced):
-    """Write the state that a history leads to, as compiled rules compute it. Returns what is decided there, and what the worth of
-    what was written is multiplied with."""
+def replay(game, history, states, tell):
+    """Write the state that a history leads to, as compiled rules compute it."""
     s = states[0]
     game.start(s)
     for k in range(len(history)):
         step(game, s, history[k], tell)
-    return game.reduced(s) if is_reduced else (0.0, 1.0)
 
 
 @kernel
