@@ -25,9 +25,9 @@ ORDER = [
     "testing.conformance", "testing", "agents", "solving.minimisers", "solving.cfr", "solving.traversal",
     "solving.outcome", "solving.solvers", "solving.algorithms", "solving.job", "solving.online", "solving.agents",
     "search.aim", "search.flights", "search.root", "search.rules", "search.joint_rules", "search.leaf", "search.tree",
-    "search.loop", "search.searcher", "search.agents", "arena.names", "arena.referee", "arena.human", "arena.matches",
-    "arena.measures", "bench", "reproduce.page", "reproduce.mccfr", "reproduce.oos", "cli.common", "cli.games",
-    "cli.exact", "cli.solving", "cli.searching", "cli", "__main__",
+    "search.worst_case", "search.loop", "search.searcher", "search.agents", "arena.names", "arena.referee", "arena.human",
+    "arena.matches", "arena.measures", "arena.plans", "bench", "reproduce.page", "reproduce.mccfr", "reproduce.oos",
+    "cli.common", "cli.games", "cli.exact", "cli.solving", "cli.searching", "cli", "__main__",
 ]  # fmt: skip
 """Every module; of `games`, the parts may import each other."""
 APART = {("search", "solving"), ("solving", "search")}

@@ -273,3 +273,88 @@ def test_a_search_at_the_start_plans_the_whole_game(name):
     assert many.exploitability < 0.25 * few.exploitability
     with pytest.raises(UnseenError, match="no plan for the whole game"):
         unseen.measure("goofspiel(cards=3)", "random", method="root", workers=1)
+
+
+def depth_by_hand(searcher, values, position, d, follower):
+    """Section 4.3, written out: W_d in player 0's payoffs, when `follower` follows the search."""
+    if position.is_terminal:
+        return position.utilities[0]
+    if d == 0:
+        return values.at(position).value
+    if position.is_chance:
+        chances = zip(position.actions, position.chance_probabilities, strict=True)
+        return sum(p * depth_by_hand(searcher, values, position.child(a), d - 1, follower) for a, p in chances)
+    second = position.child(position.actions[0]).actions
+    worth = np.array([
+        [depth_by_hand(searcher, values, position.child(a).child(b), d - 1, follower) for b in second] for a in position.actions
+    ])  # fmt: skip
+    mix = searcher.recommended(position, follower)
+    return (mix @ worth).min() if follower == 0 else (worth @ mix).max()
+
+
+@pytest.mark.parametrize("rule", [JointRegretMatching(share=True), JointExp3(scale=6.0), DecoupledUCT(scale=6.0, final="max")])
+def test_what_a_plan_can_lose(rule):
+    """Depth-limited exploitability against the formula written out; to the end, it is the exploitability of the strategy."""
+    game = load(GAME)
+    values = unseen.backward_induction(game)
+    searcher = Searcher(game, rule, targeting="none", seed=2)
+    searcher.run(700)
+    for history in ((), (1,)):
+        for d in range(8):
+            expected = [depth_by_hand(searcher, values, Position(game, history), d, follower) for follower in (0, 1)]
+            assert searcher.worst_case(history, d, values) == pytest.approx(expected, abs=1e-9)
+    form = unseen.SequenceForm(game)
+    found = searcher.recommendations(form.players)
+    strategy = form.strategy(*(tree.behaviour(sums) for tree, sums in zip(form.players, found, strict=True)))
+    low, high = searcher.worst_case()
+    assert form.evaluate(strategy).best_response == pytest.approx((high, -low))
+    with pytest.raises(UnseenError, match="depth is -1, but must be at least 0"):
+        searcher.worst_case((), -1, values)
+    with pytest.raises(UnseenError, match="a joint move is being made"):
+        searcher.worst_case((1, 2))
+
+
+def test_equal_states_can_be_one_node():
+    """The same two rounds in either order lead to one state, and with `share` to one node, which has the simulations of both."""
+    game = load("goofspiel(cards=4, payoff=point_difference)")
+    one, other = Position(game, (0, 3, 2, 1, 2, 1, 3)), Position(game, (1, 2, 1, 0, 3, 2, 3))
+    assert one.state.values() == other.state.values()
+    for share in (False, True):
+        searcher = Searcher(game, JointRegretMatching(share=share, gamma=0.5), targeting="none", seed=2)
+        searcher.begin_at(at_histories(game, [one.history]))
+        searcher.run(500)
+        known = [np.ptp(searcher.recommended(position, 0)) > 0 for position in (one, other)]
+        assert known == [True, share]
+
+
+def test_exploration_can_fade():
+    """A node that has been visited t times explores with gamma t^-fading."""
+    searcher = Searcher("biased_rps", JointRegretMatching(gamma=0.4, fading=0.25, filling="none"), targeting="none", seed=2)
+    searcher.run(1)
+    choice = searcher.flights.choices[0][0]
+    for t in range(1, 50):
+        positive = np.maximum(as_python(kept_of_both)(searcher.learnt.table.floats, int(choice.node), 3, 3, 0)[0], 0.0)
+        sigma = positive / positive.sum() if positive.sum() > 0.0 else np.full(3, 1 / 3)
+        searcher.run(1)
+        gamma = 0.4 * t**-0.25
+        assert choice.drawn == pytest.approx(gamma / 3 + (1 - gamma) * sigma[choice.taken])
+
+
+def test_plans_are_measured_in_workers_and_resumed(tmp_path):
+    spec, budget = "goofspiel(cards=3, payoff=point_difference)", unseen.Budget(300)
+    one = unseen.depth_limited(spec, "rm", 2, searches=4, workers=1, budget=budget, save=tmp_path / "kept")
+    two = unseen.depth_limited(spec, "rm", 2, searches=4, workers=2, budget=budget)
+    again = unseen.depth_limited(spec, "rm", 2, searches=4, workers=1, budget=budget, save=tmp_path / "kept", resume=True)
+    assert (one.losses == two.losses).all()
+    assert again.as_dict() == one.as_dict()
+    assert one.losses.shape == (3, 4, 2)
+    assert (one.losses > -1e-12).all()
+    assert one.as_dict()["searches"] == 12
+    curve = unseen.convergence(spec, "rm(share=true)", runs=2, simulations=3000, every=1000, workers=1)
+    assert curve.exploitability.shape == (2, 3)
+    assert curve.mean[-1] < curve.mean[0]
+    assert (curve.below(np.inf) == 1.0).all()
+    with pytest.raises(UnseenError, match="does not search over joint moves"):
+        unseen.depth_limited(spec, "random", 2, searches=1, workers=1)
+    with pytest.raises(UnseenError, match="every is 9, but must be at most simulations, 5"):
+        unseen.convergence(spec, "rm", simulations=5, every=9)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from unseen.arena.matches import Match, match, replay
     from unseen.arena.measures import Measured, measure
     from unseen.arena.names import make_agent
+    from unseen.arena.plans import Convergence, DepthLimited, convergence, depth_limited
     from unseen.belief.belief import Belief
     from unseen.enumeration.walker import Enumeration
     from unseen.enumeration.whole import enumerate_game
@@ -39,6 +40,8 @@ _LATER = {
     "Belief": "belief.belief",
     "Budget": "agents",
     "Choice": "agents",
+    "Convergence": "arena.plans",
+    "DepthLimited": "arena.plans",
     "Enumeration": "enumeration.walker",
     "Equilibrium": "exact.equilibrium",
     "Evaluation": "exact.sequence_form",
@@ -54,6 +57,8 @@ _LATER = {
     "Values": "stacked.values",
     "backward_induction": "stacked.values",
     "best_response": "exact.sequence_form",
+    "convergence": "arena.plans",
+    "depth_limited": "arena.plans",
     "enumerate_game": "enumeration.whole",
     "exploitability": "exact.sequence_form",
     "info": "exact.info",
@@ -68,12 +73,12 @@ _LATER = {
 _MODULES = {"rules": "search.rules", "testing": "testing"}
 
 __all__ = [
-    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "Belief", "BeliefTooLarge", "Budget", "Choice", "Enumeration", "Equilibrium",
-    "Evaluation", "Game", "GameFault", "Info", "Match", "Measured", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError",
-    "Searcher", "SequenceForm", "Solved", "Strategy", "StrategyFileError", "UnseenError", "Values", "__version__",
-    "backward_induction", "best_response",
-    "enumerate_game", "exploitability", "fingerprint", "game_names", "info", "kernel", "load", "make_agent", "match", "measure",
-    "parameter", "piece", "playouts", "replay", "rules", "solve", "solve_exactly", "testing",
+    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "Belief", "BeliefTooLarge", "Budget", "Choice", "Convergence", "DepthLimited",
+    "Enumeration", "Equilibrium", "Evaluation", "Game", "GameFault", "Info", "Match", "Measured", "OnlineLearner", "Percept",
+    "Playouts", "Position", "RuleError", "Searcher", "SequenceForm", "Solved", "Strategy", "StrategyFileError", "UnseenError",
+    "Values", "__version__", "backward_induction", "best_response", "convergence", "depth_limited", "enumerate_game",
+    "exploitability", "fingerprint", "game_names", "info", "kernel", "load", "make_agent", "match", "measure", "parameter",
+    "piece", "playouts", "replay", "rules", "solve", "solve_exactly", "testing",
 ]  # fmt: skip
 
 

@@ -63,6 +63,15 @@ def next_key(key, viewer, mover, a, tell):
 
 
 @piece
+def state_key(words, c):
+    """The key of a state, by its words, shape (c, k): equal states have equal keys."""
+    key = np.uint64(0)
+    for p in range(words.shape[1]):
+        key = mix(key + words[c, p] * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1))
+    return key
+
+
+@piece
 def step(game, s, a, tell):
     """Play `a` in `s`; `tell` holds what the game says about it."""
     tell[0] = 0
@@ -125,3 +134,10 @@ def random_state(seed: int) -> NDArray[np.uint64]:
 def scratch(game: Game) -> tuple[NDArray[Any], NDArray[Any]]:
     """`out` and `tell`: the arrays that `actions` and `apply` write to."""
     return np.zeros(game.width, np.int64), np.zeros(3, np.int64)
+
+
+def whole_states(game: Game, count: int) -> tuple[NDArray[Any], NDArray[np.uint64]]:
+    """Blank states, (n,), each at the beginning of a number of whole 64-bit words; and the same memory as words, (n, k)."""
+    dtype = game.new_states(1).dtype
+    words = np.zeros((count, -(-dtype.itemsize // 8)), np.uint64)
+    return np.recarray(count, dtype, buf=words, strides=words.strides[:1]), words  # type: ignore[call-overload]

@@ -16,6 +16,10 @@ from unseen.errors import UnseenError
 AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="random, 'oos(targeting=public, seconds=1)', a strategy file...")]
 Simulations = Annotated[int, typer.Option(min=0, help="Simulations for a move of agents that do not say; 0: 100,000.")]
 Seconds = Annotated[float, typer.Option(min=0.0, help="Seconds for a move of agents that do not say, instead.")]
+METHOD_HELP = (
+    "stitching: search at every information set; aggregate: along random games; root: once, at the start; depth: the same, "
+    "followed for --depth moves, against exact values; convergence: how root falls with simulations."
+)
 
 
 @command
@@ -64,34 +68,63 @@ def match(
 @command
 def measure(
     game: GameName, agent: AgentName,
-    method: Annotated[
-        str, typer.Option(help="stitching: search at every information set; aggregate: along random games; root: at the start.")
-    ] = "stitching",
-    games: Annotated[int, typer.Option("--games", "--matches", min=1, help="Games of the aggregate method.")] = 100,
+    method: Annotated[str, typer.Option(help=METHOD_HELP)] = "stitching",
+    games: Annotated[
+        int, typer.Option("--games", "--matches", min=1, help="Games of aggregate; searches a start of depth; runs of convergence.")
+    ] = 100,
     simulations: Simulations = 0, seconds: Seconds = 0.0,
+    depth: Annotated[int | None, typer.Option(help="For how many moves a plan is followed, of --method depth.")] = None,
+    values: Annotated[Path | None, typer.Option(help="The file of exact values for --method depth; without, it solves.")] = None,
+    every: Annotated[int, typer.Option(min=1, help="Simulations between the points of --method convergence.")] = 1000,
+    picture: Annotated[Path | None, typer.Option(help="Draw the curve of --method convergence to this file.")] = None,
     out: Annotated[Path | None, typer.Option(help="Save the strategy to this file.")] = None,
     keep: Annotated[Path | None, typer.Option(help="Keep what has been found in this file, for --resume.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the file of --keep, if it is there.")] = False,
     workers: Workers = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """The exact exploitability of the strategy that a searching agent plays. Ctrl-C evaluates what there is."""
-    from unseen.arena import measures
     from unseen.run.files import check_file
+    from unseen.show.figures import check_picture, save_picture
 
     if resume and keep is None:
         raise UnseenError("--resume needs --keep: the file in which the work is kept.")
+    belongs = {"depth": ("depth", depth), "values": ("depth", values), "picture": ("convergence", picture)}
+    for name, (owner, given) in belongs.items():
+        if given is not None and method != owner:
+            raise UnseenError(f"--{name} is for --method {owner}, not for {method}.")
+    if out is not None and method in ("depth", "convergence"):
+        raise UnseenError(f"--out saves a strategy, and --method {method} makes none.")
     for path in (out, keep):
         if path is not None:
             check_file(path)
-    found = measures.measure(
-        game, agent, method, games=games, seed=seed, workers=workers, save=keep, resume=resume,
-        budget=_budget(simulations, seconds),
-    )  # fmt: skip
-    if not found.searches:
-        raise KeyboardInterrupt
-    if out is not None:
-        found.strategy.save(out)
-    show_result(as_json, found, the_strategy_is_in=out)
+    if picture is not None:
+        check_picture(picture)
+    budget = _budget(simulations, seconds)
+    work: dict[str, Any] = {"seed": seed, "workers": workers, "save": keep, "resume": resume}
+    if method == "depth":
+        from unseen.arena.plans import depth_limited
+
+        if depth is None:
+            raise UnseenError("--method depth needs --depth: for how many moves a plan is followed.")
+        show_result(as_json, depth_limited(game, agent, depth, searches=games, values=values, budget=budget, **work))
+    elif method == "convergence":
+        from unseen.arena.plans import convergence
+
+        if seconds:
+            raise UnseenError("--method convergence counts simulations: give --simulations, not --seconds.")
+        curve = convergence(game, agent, runs=games, simulations=simulations or 100_000, every=every, **work)
+        if picture is not None:
+            save_picture(curve.figure(), picture)
+        show_result(as_json, curve, the_picture_is_in=picture)
+    else:
+        from unseen.arena.measures import measure
+
+        found = measure(game, agent, method, games=games, budget=budget, **work)
+        if not found.searches:
+            raise KeyboardInterrupt
+        if out is not None:
+            found.strategy.save(out)
+        show_result(as_json, found, the_strategy_is_in=out)
 
 
 @command

@@ -107,22 +107,20 @@ class JointSearchAgent(SearchAgent):
     def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
         began = time.perf_counter()
         position = Position(self.game, open_history(self.game, self.seat, self.seen))
-        self.searcher.begin_at(at_histories(self.game, [position.history]))
-        self.search(began)
+        self.search_at(position.history, began)
         return dict(zip(actions, self.searcher.recommended(position, self.seat).tolist(), strict=True))
+
+    def search_at(self, history: Sequence[int], began: float) -> None:
+        """Spend the budget of a move that `began` then on a search after `history`."""
+        self.searcher.begin_at(at_histories(self.game, [history]))
+        self.search(began)
 
     def gathered(self, tree: Treeplex) -> NDArray[np.float64]:
         return Agent.gathered(self, tree)
 
     def plan(self, trees: Sequence[Treeplex]) -> list[NDArray[np.float64]]:
-        self.searcher.begin_at(at_start(self.game))
-        self.search(time.perf_counter())
-        found, plans = self.searcher.recommendations(), [np.zeros(tree.sequences) for tree in trees]
-        for tree, weights in zip(trees, plans, strict=True):
-            for j, key in enumerate(tree.keys.tolist()):
-                if key in found:
-                    weights[tree.first[j] : tree.first[j] + tree.count[j]] = found[key]
-        return plans
+        self.search_at((), time.perf_counter())
+        return self.searcher.recommendations(trees)
 
 
 # Recipes ----------------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import piece
-from unseen.engine import own_part
+from unseen.engine import own_part, whole_states
 from unseen.game import PUBLIC, Game
 from unseen.tabular.table import Table
 
@@ -65,6 +65,7 @@ class Flights(NamedTuple):
     """`f` simulations, each with up to `l` choices; `w` is the most actions that a history can offer."""
 
     states: NDArray[Any]  # (f,) of the game: the history at which it stands
+    words: NDArray[np.uint64]  # (f, k) the same memory
     flight: Records  # (f,) FLIGHT
     choices: Records  # (f, l) CHOICE
     then: NDArray[np.float64]  # (f, l, w) the baselines of the actions at each choice, as they were when it was made
@@ -101,7 +102,7 @@ def new_flights(game: Game, flights: int, keeps_percepts: bool) -> Flights:
     f, length = flights, game.max_length
     seen = np.zeros((f, 2, length if keeps_percepts else 0, 3), np.int64)
     then, answer = np.zeros((f, length, game.width)), np.zeros((f, game.width))
-    return Flights(game.new_states(f), records(FLIGHT, f), records(CHOICE, f, length), then, answer, seen)
+    return Flights(*whole_states(game, f), records(FLIGHT, f), records(CHOICE, f, length), then, answer, seen)
 
 
 def new_work(game: Game, rng: NDArray[np.uint64]) -> Work:

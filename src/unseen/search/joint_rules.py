@@ -9,12 +9,9 @@ points are here divided by the range of the points.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from math import exp, log, sqrt
-from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from unseen.compiling import piece
 from unseen.options import parameter
@@ -25,12 +22,11 @@ from unseen.tabular.table import joint_cells, kept_of_both, n_actions, n_second,
 FILLINGS = ("pairs", "lines", "none")
 PAIRS, LINES, NO_FILLING = range(3)
 FINALS = ("mix", "max")
+MIX, MAX = range(2)
 NOTHING = -1
 ROUNDING = 1e-12
 JUMP = 7919
 """A prime, so that no pair comes twice unless it divides their number."""
-Kept = Mapping[str, NDArray[np.float64]]
-"""What is kept of one player's actions, by name, shape (n,) each."""
 
 
 @piece
@@ -56,15 +52,22 @@ def pairs(floats, w, n, m, field):
     return floats[first : first + n * m]
 
 
+@piece
+def in_proportion(weights, chances):
+    """Write weights, shape (n,), as probabilities to `chances`; even ones if they are all 0."""
+    total, n = 0.0, len(weights)
+    for k in range(n):
+        total += weights[k]
+    for k in range(n):
+        chances[k] = weights[k] / total if total > 0.0 else 1.0 / n
+
+
 class JointRule(Rule):
-    """What all rules of joint nodes have. A node has `n` actions of player 0 and `m` of player 1, and two fields of each.
+    """What all rules of joint nodes have. A node has `n` actions of player 0 and `m` of player 1, and two fields of each."""
 
-    It knows the keys of both players' information sets.
-    """
-
-    for_set: ClassVar[tuple[str, ...]] = ("key_first", "key_second")
     for_action = ("regrets", "averages")
     plays = "averages"
+    share: bool = parameter(False, help="whether a state is one node whichever way it was come to; otherwise, every history is")
 
     def fill(self, memory, w, n, m):
         """A pair of actions that is to be tried first, as its place in the matrix, or NOTHING."""
@@ -73,21 +76,16 @@ class JointRule(Rule):
     def drew(self, memory, choice, then, n, m):
         """Both choices have been drawn."""
 
-    def recommended(self, kept: Kept) -> NDArray[np.float64]:
-        """What a player should do in the end, shape (n,): in proportion to what is played; evenly if that is nothing."""
-        return in_proportion(kept[self.plays])
-
-
-def in_proportion(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights, shape (n,), as probabilities; even ones if they are all 0."""
-    total = weights.sum()
-    return weights / total if total > 0.0 else np.full(len(weights), 1.0 / len(weights))
+    def advise(self, kept, played, chances):
+        """Write what a player should do in the end to `chances`, given the first field of its actions and the one that is played,
+        shape (n,) each: in proportion to the latter, evenly if that is nothing."""
+        in_proportion(played, chances)
 
 
 class FillingRule(JointRule):
     """Rules whose nodes try the pairs of actions in the beginning, before anything is chosen."""
 
-    for_set = (*JointRule.for_set, "tried")
+    for_set = ("tried",)
     filling: int = parameter(
         "pairs", choices=FILLINGS,
         help="what is tried before anything is chosen: every pair of actions (Algorithm 1), every action, or nothing",
@@ -154,11 +152,18 @@ class DecoupledUCT(FillingRule):
         visits[1][column] += 1.0
         return value
 
-    def recommended(self, kept: Kept) -> NDArray[np.float64]:
-        if FINALS[self.final] == "mix" or not kept["visits"].any():
-            return in_proportion(kept["visits"])
-        means = np.where(kept["visits"] > 0.0, kept["rewards"] / np.maximum(kept["visits"], 1.0), -np.inf)
-        return in_proportion((means == means.max()).astype(float))
+    def advise(self, kept, played, chances):
+        """By visit counts, or evenly among the actions with the largest mean."""
+        in_proportion(played, chances)
+        if self.final == MAX:
+            best = -np.inf
+            for k in range(len(kept)):
+                if played[k] > 0.0:
+                    best = max(best, kept[k] / played[k])
+            if best > -np.inf:
+                for k in range(len(kept)):
+                    chances[k] = 1.0 if played[k] > 0.0 and kept[k] / played[k] == best else 0.0
+                in_proportion(chances, chances)
 
 
 @piece
@@ -213,9 +218,14 @@ class JointExp3(FillingRule):
         visits[1][column] += 1.0
         return value
 
-    def recommended(self, kept: Kept) -> NDArray[np.float64]:
-        visits = kept["visits"]
-        return in_proportion(np.maximum(0.0, visits - self.gamma / len(visits) * visits.sum()))
+    def advise(self, kept, played, chances):
+        """By visit counts, less those that exploration explains (equation 4)."""
+        total, n = 0.0, len(played)
+        for k in range(n):
+            total += played[k]
+        for k in range(n):
+            chances[k] = max(0.0, played[k] - self.gamma / n * total)
+        in_proportion(chances, chances)
 
 
 @piece
@@ -280,14 +290,19 @@ class JointRegretMatching(MatrixRule):
     """Regret matching on the matrix of mean rewards (Section 3.3)."""
 
     gamma: float = parameter(0.025, minimum=0.0, maximum=1.0, help="the probability of an even choice")
+    fading: float = parameter(
+        0.0, minimum=0.0, maximum=1.0, help="at a node that has been visited t times, it is gamma times t to the power of -fading"
+    )
 
     def choose(self, memory, w, n, m, i, weight, chances):
         """Both explore, and both behaviours are added to their averages."""
         first, second = kept_of_both(memory.table.floats, w, n, m, self.regrets)
         averages = kept_of_both(memory.table.floats, w, n, m, self.averages)
-        total, total_second = positive_sum(first), positive_sum(second)
-        explore(first, total, self.gamma, chances)
-        explore(second, total_second, self.gamma, chances[n:])
+        total, total_second, gamma = positive_sum(first), positive_sum(second), self.gamma
+        if self.fading > 0.0:  # a visit adds 1 to the average
+            gamma *= max(1.0, round(positive_sum(averages[0]))) ** -self.fading
+        explore(first, total, gamma, chances)
+        explore(second, total_second, gamma, chances[n:])
         add_behaviour(first, total, 0.0, averages[0], 1.0)
         add_behaviour(second, total_second, 0.0, averages[1], 1.0)
 

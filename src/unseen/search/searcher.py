@@ -5,40 +5,41 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unseen.belief.belief import DEFAULT_CAP
-from unseen.compiling import as_python
-from unseen.engine import random_state
+from unseen.engine import random_state, whole_states
 from unseen.errors import GameFault, UnseenError
+from unseen.exact.treeplex import Treeplex
 from unseen.game import PUBLIC, Game
 from unseen.loading import load
 from unseen.options import Declared, Value, parameter
 from unseen.position import Percept, Position, history_key
 from unseen.search.aim import aim_at, no_aim
 from unseen.search.flights import ANSWERED, IDLE, WAITING, Memory, new_flights, new_totals, new_work
-from unseen.search.joint_rules import JointRule, sizes
+from unseen.search.joint_rules import JointRule
 from unseen.search.leaf import BROKEN, Leaf, OutsidePolicy, Questions, UniformPlayout, questions
 from unseen.search.loop import run
 from unseen.search.root import Roots, at_start
 from unseen.search.rules import LAZY, PER_HISTORY, HistoryBaselines, Rule
-from unseen.search.tree import JointTree, SetTree, joint_key
+from unseen.search.tree import JointTree, SetTree
+from unseen.search.worst_case import Notes, advise_at, walk
 from unseen.stacked.openness import check_open
 from unseen.tabular.averaging import catch_up_all
 from unseen.tabular.table import (
-    NOWHERE,
     as_arrays,
-    columns,
-    find,
     from_arrays,
     grown,
-    kept_of_both,
     read_field,
     read_shares,
     table_bytes,
 )
+
+if TYPE_CHECKING:
+    from unseen.stacked.values import Values
 
 SIMULATIONS_PER_CALL = 200_000
 """So that Ctrl-C is noticed in between."""
@@ -205,28 +206,32 @@ class Searcher(Declared):
 
     def recommended(self, position: Position, player: int) -> NDArray[np.float64]:
         """What `player` should play, shape (n,), at a `position` at which both choose; even, if no simulation has come there."""
-        table, key = self.learnt.table, np.array([position.key(0), position.key(1)], np.uint64)
-        w = int(as_python(find)(table, as_python(joint_key)(key[0], key[1])))
-        if w != NOWHERE:
-            return self._recommended(w, player)
-        n = len((position if player == 0 else position.child(position.actions[0])).actions)
-        return np.full(n, 1.0 / n)
+        counts = len(position.actions), len(position.child(position.actions[0]).actions)
+        mixes = [np.full(n, 1.0 / n) for n in counts]
+        states, words = whole_states(self.game, 1)
+        position.state.write(states)
+        advise_at(self.rule, self.learnt.table, words, np.uint64(position.key(0)), np.uint64(position.key(1)), *mixes)
+        return mixes[player]
 
-    def recommendations(self) -> dict[int, NDArray[np.float64]]:
-        """The same for both players at every joint node, by the key of a player's information set."""
-        table = self.learnt.table
-        blocks = columns(table).block
-        found: dict[int, NDArray[np.float64]] = {}
-        for player, field in enumerate((self.rule.key_first, self.rule.key_second)):
-            keys = table.ints[blocks - 1 - field].view(np.uint64)
-            found |= {int(key): self._recommended(int(w), player) for key, w in zip(keys, blocks, strict=True)}
-        return found
+    def worst_case(
+        self, history: Sequence[int] = (), depth: int | None = None, values: Values | None = None
+    ) -> tuple[float, float]:  # fmt: skip
+        """The least that player 0 gets from a `history` on if it follows the search, and the most that it gets if player 1 does.
 
-    def _recommended(self, w: int, player: int) -> NDArray[np.float64]:
-        assert isinstance(self.rule, JointRule)
-        n, m = as_python(sizes)(self.learnt.table.halves, w)
-        both = (as_python(kept_of_both)(self.learnt.table.floats, w, n, m, field) for field in range(len(self.rule.for_action)))
-        return self.rule.recommended({name: kept[player] for name, kept in zip(self.rule.for_action, both, strict=True)})
+        Both against an opponent that knows the recommendations; where the search knows nothing they are even. With a `depth` they
+        are followed for so many moves, of chance or of both players at once; after them everybody plays as well as can be, which is
+        worth what the exact `values` say. See unseen.search.worst_case.
+        """
+        return walk(self.game, self.rule, self.learnt.table, history, depth, values)
+
+    def recommendations(self, trees: Sequence[Treeplex]) -> list[NDArray[np.float64]]:
+        """What each player should do, for the actions of all its information sets."""
+        notes = []
+        for tree in trees:
+            order = np.argsort(tree.keys)
+            notes.append(Notes(tree.keys[order], tree.first[order], np.zeros(tree.sequences)))
+        walk(self.game, self.rule, self.learnt.table, (), notes=(notes[0], notes[1]))
+        return [each.found for each in notes]
 
     def catch_up(self) -> None:
         """Bring averages up to date that are added up lazily."""

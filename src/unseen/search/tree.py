@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from unseen.compiling import Compiled, piece
-from unseen.engine import coin, mix, next_key, pick, random, sample_chance, step
+from unseen.engine import coin, mix, next_key, pick, random, sample_chance, state_key, step
 from unseen.game import CHANCE, TERMINAL
 from unseen.search.aim import FREE, LOST, arrived, edges
 from unseen.search.joint_rules import NOTHING
@@ -34,7 +34,6 @@ from unseen.tabular.table import (
     most_words,
     n_actions,
     n_second,
-    set_field,
     slot_of,
 )
 
@@ -201,7 +200,7 @@ class JointTree(Compiled):
                 move(game, leaf, s, flight, flights.seen[f], p, a, work.tell)
                 p = game.player(s)
                 continue
-            key = joint_key(flight.key0, flight.key1)
+            key = state_key(flights.words, f) if rule.share else joint_key(flight.key0, flight.key1)
             w = find(table, key)
             is_inside = w != NOWHERE
             if not is_inside:
@@ -210,8 +209,6 @@ class JointTree(Compiled):
                 w = expand(game, s, key, table, work)
                 if w == NOWHERE:
                     return False
-                table.ints[set_field(w, rule.key_first)] = np.int64(flight.key0)
-                table.ints[set_field(w, rule.key_second)] = np.int64(flight.key1)
             both, m = n_actions(table.halves, w), n_second(table.halves, w)
             n = both - m
             rule.choose(memory, w, n, m, i, 1.0 / own, work.chances)

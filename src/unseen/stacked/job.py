@@ -22,6 +22,7 @@ from unseen.stacked.walk import (
     STATES,
     Frames,
     begin,
+    enter,
     first_words,
     new_frames,
     replay,
@@ -84,6 +85,16 @@ class Job:
         while not self.is_done:
             self.run()
         return self.value
+
+    def enter(self, history: Sequence[int]) -> None:
+        """Solve the state after a history, and enter what it is worth."""
+        value = self.solve(history)
+        while True:
+            frames = self.threads[0]
+            replay(self.game, np.array(history, np.int64), frames.next, frames.tell)
+            if enter(self.game, frames, self.fold, self.table, value) != MET_OTHERS:
+                break
+            self.fold_anew()
 
     @property
     def entries(self) -> int:

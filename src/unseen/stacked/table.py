@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
 from unseen.compiling.atomics import CLAIMED, claim, publish, read
-from unseen.game import Game
 
 Words = NDArray[np.uint64]
 MINUS_ZERO = np.uint64(1 << 63)
@@ -50,13 +49,6 @@ def whole_bytes(bits: Words) -> Words:
     """All bits of each byte of which one is set."""
     found: Words = (bits.view(np.uint8) != 0).astype(np.uint8) * np.uint8(255)
     return found.view(np.uint64)
-
-
-def whole_states(game: Game, count: int) -> tuple[NDArray[Any], Words]:
-    """Blank states, (n,), each at the beginning of a number of whole 64-bit words; and the same memory as words, (n, k)."""
-    dtype = game.new_states(1).dtype
-    words = np.zeros((count, -(-dtype.itemsize // 8)), np.uint64)
-    return np.recarray(count, dtype, buf=words, strides=words.strides[:1]), words  # type: ignore[call-overload]
 
 
 def _turned(word: Any, turn: Any) -> Any:
@@ -121,6 +113,17 @@ def find(table, keys, c, h, fold):
             if is_same or bits == 0:
                 return slot, bits
             slot = (slot + 1) & mask
+
+
+@piece
+def find_state(table, words, keys, fold):
+    """The bits of the number of the first state of `words`, (1, k); 0 if it is not there. `keys`, (1, p), is to write on."""
+    if fold is not None:
+        keys[0, 0], other0, other1 = folded(words, 0, fold)
+        if other0 | other1 != 0:
+            return np.uint64(0)
+    _, bits = find(table, keys, 0, hash_of(keys, 0, fold), fold)
+    return bits
 
 
 @piece

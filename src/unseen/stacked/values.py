@@ -27,7 +27,7 @@ from unseen.show.mixes import Answer, mixes_figure
 from unseen.show.results import Result, number
 from unseen.stacked.job import Job, Known, slots_for
 from unseen.stacked.openness import check_open
-from unseen.stacked.table import Words, copy_table, folding, new_table
+from unseen.stacked.table import Folding, Words, copy_table, folding, new_table
 from unseen.stacked.walk import first_words
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Values(Result):
             return Answer(position.utilities[0], ({}, {}))
         job = Job(self.game, 1, 2**62, self.known())
         value = job.solve(position.history)
-        self.slots, self.added = job.table, job.entries - self.entries
+        self._learn(job)
         if position.is_chance:
             return Answer(value, ({}, {}))
         own, other = position.actions, position.child(position.actions[0]).actions
@@ -135,6 +135,16 @@ class Values(Result):
             raise UnseenError(f"{position}: nobody has anything to choose here.")
         return mixes_figure(self.game.spec, shown)
 
+    def enter(self, history: Sequence[int]) -> None:
+        """Add the state after `history` to the table, if only its reduced form is there that one comes to otherwise."""
+        job = Job(self.game, 1, 2**62, self.known())
+        job.enter(history)
+        self._learn(job)
+
+    def _learn(self, job: Job) -> None:
+        """Take over what a job has added to the table."""
+        self.slots, self.varying, self.added = job.table, job.varying, job.entries - self.entries
+
     def known(self) -> Known:
         return Known(self.slots, self.varying, self.entries + self.added, self.games, self.gap)
 
@@ -148,6 +158,11 @@ class Values(Result):
             "varying": self.varying.tolist(),
         }  # fmt: skip
         write_sealed(Path(path), MAGIC, about, _entries(self.slots))
+
+    @property
+    def fold(self) -> Folding | None:
+        """How states become keys of the table."""
+        return folding(first_words(self.game), self.varying)
 
     @classmethod
     def load(cls, path: Path | str, game: Game | str | None = None) -> Values:

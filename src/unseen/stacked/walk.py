@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
-from unseen.engine import step
+from unseen.engine import step, whole_states
 from unseen.game import CHANCE, TERMINAL, Game
 from unseen.stacked.simplex import Simplex, new_simplex, solve_matrix
-from unseen.stacked.table import Folding, Words, find, folded, hash_of, remember, whole_states
+from unseen.stacked.table import Folding, Words, find, folded, hash_of, remember
 
 DONE, PAUSED, FULL, MET_OTHERS, TOO_LONG, BAD_COUNT, BAD_TURN, BAD_UTILITY = range(8)
 FAULTS = {
@@ -168,6 +168,18 @@ def solve_states(game, frames, fold, table, room, games):
         frame.outcome += 1
         frame.cells = NOT_YET
     return PAUSED
+
+
+@kernel
+def enter(game, frames, fold, table, value):
+    """Enter that the first of the next states is worth `value`, if there is a rest to be worth something."""
+    decided, sign, is_open = arrive(game, frames.next[0])
+    frames.frame[0].cells = is_open
+    if touch(frames, fold, table, 0):
+        return MET_OTHERS
+    if is_open and remember(table, frames.keys, 0, (value - decided) * sign, fold):
+        frames.counts[STATES] += 1
+    return DONE
 
 
 @piece
