@@ -14,7 +14,7 @@ ORDER = [
     "errors", "version", "compiling.lowering", "compiling.digest", "compiling.cache", "compiling.types",
     "compiling.explaining", "compiling.notice", "compiling.atomics", "compiling.decorators", "compiling", "options", "game",
     "games", "loading", "engine", "position", "random_play", "run.workers", "run.progress", "run.files", "run.checkpoint",
-    "run.logs", "enumeration.infosets", "enumeration.symmetry", "enumeration.bundles", "enumeration.walk",
+    "run.rows", "run.logs", "enumeration.infosets", "enumeration.symmetry", "enumeration.bundles", "enumeration.walk",
     "enumeration.walker", "enumeration.whole", "belief.trellis", "belief.belief", "show.results", "show.figures", "show.mixes",
     "show.playthrough", "show.strategies", "show.convergence", "tabular.strategy_file", "tabular.strategy",
     "tabular.regret_matching", "tabular.table", "tabular.averaging", "exact.treeplex", "exact.info", "exact.payoffs",
@@ -26,7 +26,9 @@ ORDER = [
     "solving.outcome", "solving.solvers", "solving.algorithms", "solving.job", "solving.online", "solving.agents",
     "search.aim", "search.flights", "search.root", "search.rules", "search.joint_rules", "search.leaf", "search.tree",
     "search.worst_case", "search.loop", "search.searcher", "search.agents", "arena.names", "arena.referee", "arena.human",
-    "arena.matches", "arena.measures", "arena.plans", "bench", "reproduce.page", "reproduce.mccfr", "reproduce.oos",
+    "arena.matches", "arena.measures", "arena.plans", "arena.losses", "bench", "reproduce.page", "reproduce.cells",
+    "reproduce.mccfr", "reproduce.oos", "reproduce.smmcts_setup", "reproduce.smmcts_page",
+    "reproduce.smmcts",
     "cli.common", "cli.games", "cli.exact", "cli.solving", "cli.searching", "cli", "__main__",
 ]  # fmt: skip
 """Every module; of `games`, the parts may import each other."""

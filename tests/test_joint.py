@@ -15,6 +15,7 @@ from unseen.game import PUBLIC
 from unseen.search.joint_rules import (
     FILLINGS,
     DecoupledUCT,
+    FillingRule,
     JointExp3,
     JointRegretMatching,
     OutcomeSamplingPlus,
@@ -148,9 +149,13 @@ def test_rules_do_what_the_paper_says(rule, plain):
             m = as_python(n_second)(halves, w)
             node = nodes.setdefault(w, Node(as_python(n_actions)(halves, w) - m, m))
             chances = plain.chances(rule, node, explorer)
+            is_filled = isinstance(rule, FillingRule) and node.visits.min() == 0.0 and FILLINGS[rule.filling] == "pairs"
+            path.append((node, (int(choice.taken), int(choice.second), pi), chances))
+            if is_filled and not isinstance(rule, JointExp3):  # nobody chooses, and nothing depends on the probabilities
+                assert node.visits[choice.taken, choice.second] == 0.0
+                break
             assert choice.drawn == pytest.approx(chances[0][choice.taken])
             assert choice.drawn_second == pytest.approx(chances[1][choice.second])
-            path.append((node, (int(choice.taken), int(choice.second), pi), chances))
             pi *= chances[explorer][choice.taken if explorer == 0 else choice.second]
         for node, choice, chances in reversed(path):
             plain.update(rule, node, choice, explorer, u, chances)
@@ -347,7 +352,7 @@ def test_plans_are_measured_in_workers_and_resumed(tmp_path):
     again = unseen.depth_limited(spec, "rm", 2, searches=4, workers=1, budget=budget, save=tmp_path / "kept", resume=True)
     assert (one.losses == two.losses).all()
     assert again.as_dict() == one.as_dict()
-    assert one.losses.shape == (3, 4, 2)
+    assert one.losses.shape == (1, 3, 4, 2)
     assert (one.losses > -1e-12).all()
     assert one.as_dict()["searches"] == 12
     curve = unseen.convergence(spec, "rm(share=true)", runs=2, simulations=3000, every=1000, workers=1)
@@ -356,5 +361,47 @@ def test_plans_are_measured_in_workers_and_resumed(tmp_path):
     assert (curve.below(np.inf) == 1.0).all()
     with pytest.raises(UnseenError, match="does not search over joint moves"):
         unseen.depth_limited(spec, "random", 2, searches=1, workers=1)
+    with pytest.raises(UnseenError, match="depth is -1, but must be at least 0"):
+        unseen.depth_limited(spec, "rm", (2, -1))
     with pytest.raises(UnseenError, match="every is 9, but must be at most simulations, 5"):
         unseen.convergence(spec, "rm", simulations=5, every=9)
+
+
+def test_luck_is_taken_out_of_losses():
+    """The sum of V* - p A q over a game has the mean of what is lost: all games of an even mix and an equilibrium."""
+    game = load("goofspiel(cards=3, payoff=point_difference)")
+    values = unseen.backward_induction(game)
+
+    def walk(position, chance, history_loss):
+        """The mean, over all that can happen, of the payoff and of the summed loss."""
+        if position.is_terminal:
+            return chance * np.array([-position.utilities[0], history_loss])
+        if position.is_chance:
+            outcomes = zip(position.actions, position.chance_probabilities, strict=True)
+            return sum(walk(position.child(a), chance * p, history_loss) for a, p in outcomes)
+        answer = values.at(position)
+        n = len(position.actions)
+        here = answer.value - np.full(n, 1 / n) @ answer.payoffs @ np.array(list(answer.mixes[1].values()))
+        return sum(
+            walk(position.child(a).child(b), chance / n * p, history_loss + here)
+            for a in position.actions for b, p in answer.mixes[1].items() if p > 0.0
+        )  # fmt: skip
+
+    lost, expected = walk(Position(game), 1.0, 0.0)
+    assert lost == pytest.approx(expected, abs=1e-9)
+    found = unseen.expected_loss(game, "random", games=400, values=values, workers=1)
+    assert abs(found.mean - expected) < 2 * found.margin
+    assert found.margin < 0.5 * found.as_dict()["payoff_margin"]
+    assert unseen.expected_loss(game, "optimal", games=4, values=values, workers=1).mean == pytest.approx(0.0, abs=1e-9)
+    with pytest.raises(UnseenError, match="games is 3, but must be an even number"):
+        unseen.expected_loss(game, "random", games=3)
+
+
+def test_pairs_of_games_have_the_same_prizes():
+    match = unseen.match("goofspiel(cards=4)", "random", "random", 6, workers=1, paired=True)
+    prizes = [game.history[::3] for game in match.games]
+    assert prizes[::2] == prizes[1::2]
+    assert len(set(prizes)) > 1
+    assert match.games[0].history != match.games[1].history
+    again = unseen.replay("goofspiel(cards=4)", "random", "random", 3, paired=True)
+    assert again.history == match.games[3].history

@@ -19,7 +19,7 @@ SOURCE = ROOT / "src" / "unseen"
 COMPILED = {
     "game.py": {"start", "player", "actions", "chance", "apply", "utility", "settled", "rollout", "reduced"},
     "rules.py": {"go_ahead", "choose", "drew", "learn", "reward", "find_baselines", "known", "catch_up"},
-    "joint_rules.py": {"fill", "note", "choose", "drew", "learn"},
+    "joint_rules.py": {"fill", "note", "choose", "drew", "learn", "advise"},
     "tree.py": {"has_room", "descend"},
     "leaf.py": {"has_seen", "saw", "draw"},
     "outcome.py": {"come_to", "follow"},
@@ -81,7 +81,8 @@ def test_only_one_room_knows_numba():
 
 
 RESULTS = {
-    "Choice", "Enumeration", "Equilibrium", "Evaluation", "Info", "Match", "Measured", "Percept", "Playouts", "RuleError", "Solved",
+    "Choice", "Convergence", "DepthLimited", "Enumeration", "Equilibrium", "Evaluation", "Info",
+    "Losses", "Match", "Measured", "Percept", "Playouts", "RuleError", "Solved",
     "Values",
 }  # fmt: skip
 """Public classes that the library makes, not its users."""

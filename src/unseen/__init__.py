@@ -16,6 +16,7 @@ from unseen.version import __version__
 if TYPE_CHECKING:
     from unseen import testing
     from unseen.agents import Agent, Budget, Choice
+    from unseen.arena.losses import Losses, expected_loss
     from unseen.arena.matches import Match, match, replay
     from unseen.arena.measures import Measured, measure
     from unseen.arena.names import make_agent
@@ -46,6 +47,7 @@ _LATER = {
     "Equilibrium": "exact.equilibrium",
     "Evaluation": "exact.sequence_form",
     "Info": "exact.info",
+    "Losses": "arena.losses",
     "Match": "arena.matches",
     "Measured": "arena.measures",
     "OnlineLearner": "solving.online",
@@ -60,6 +62,7 @@ _LATER = {
     "convergence": "arena.plans",
     "depth_limited": "arena.plans",
     "enumerate_game": "enumeration.whole",
+    "expected_loss": "arena.losses",
     "exploitability": "exact.sequence_form",
     "info": "exact.info",
     "make_agent": "arena.names",
@@ -74,11 +77,11 @@ _MODULES = {"rules": "search.rules", "testing": "testing"}
 
 __all__ = [
     "CHANCE", "PUBLIC", "TERMINAL", "Agent", "Belief", "BeliefTooLarge", "Budget", "Choice", "Convergence", "DepthLimited",
-    "Enumeration", "Equilibrium", "Evaluation", "Game", "GameFault", "Info", "Match", "Measured", "OnlineLearner", "Percept",
-    "Playouts", "Position", "RuleError", "Searcher", "SequenceForm", "Solved", "Strategy", "StrategyFileError", "UnseenError",
-    "Values", "__version__", "backward_induction", "best_response", "convergence", "depth_limited", "enumerate_game",
-    "exploitability", "fingerprint", "game_names", "info", "kernel", "load", "make_agent", "match", "measure", "parameter",
-    "piece", "playouts", "replay", "rules", "solve", "solve_exactly", "testing",
+    "Enumeration", "Equilibrium", "Evaluation", "Game", "GameFault", "Info", "Losses", "Match", "Measured", "OnlineLearner",
+    "Percept", "Playouts", "Position", "RuleError", "Searcher", "SequenceForm", "Solved", "Strategy", "StrategyFileError",
+    "UnseenError", "Values", "__version__", "backward_induction", "best_response", "convergence", "depth_limited",
+    "enumerate_game", "expected_loss", "exploitability", "fingerprint", "game_names", "info", "kernel", "load", "make_agent",
+    "match", "measure", "parameter", "piece", "playouts", "replay", "rules", "solve", "solve_exactly", "testing",
 ]  # fmt: skip
 
 

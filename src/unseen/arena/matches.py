@@ -42,6 +42,8 @@ class Match(Result):
     games: list[Played] = field(default_factory=list)
     stopped: bool = False
     """Whether Ctrl-C ended it."""
+    paired: bool = False
+    """Whether games 0 and 1, 2 and 3, ... have the same chance, with the seats changed."""
 
     @property
     def payoffs(self) -> list[float]:
@@ -54,10 +56,13 @@ class Match(Result):
     @property
     def ci(self) -> tuple[float, float] | None:
         """The 95% interval of the mean payoff; None if there are too few games to tell."""
-        n, mean = len(self.games), self.mean
+        draws, mean = self.payoffs, self.mean
+        if self.paired:  # a pair is one draw
+            draws = [(x + y) / 2 for x, y in zip(draws[::2], draws[1::2], strict=False)]
+        n = len(draws)
         if n < 2:
             return None
-        margin = Z * sqrt(sum((x - mean) ** 2 for x in self.payoffs) / (n - 1) / n)
+        margin = Z * sqrt(sum((x - mean) ** 2 for x in draws) / (n - 1) / n)
         return mean - margin, mean + margin
 
     @property
@@ -96,7 +101,7 @@ class Match(Result):
         return {
             "game": self.game.spec, "agents": self.names, "games": len(self.games), "mean": self.mean, "ci": self.ci,
             "wins": self.wins, "draws": self.draws, "losses": self.losses, "rate": rate, "rate_ci": [low, high],
-            "faults": [str(played.fault) for played in self.faults], "stopped": self.stopped,
+            "faults": [str(played.fault) for played in self.faults], "stopped": self.stopped, "paired": self.paired,
         }  # fmt: skip
 
     def rows(self) -> dict[str, Any]:
@@ -150,19 +155,20 @@ class _Table:
     """Two agents who play one game after the other."""
 
     def __init__(
-        self, game: Game, agents: Sequence[str | Agent], seed: int, budget: Budget | None, limit: float | None
+        self, game: Game, agents: Sequence[str | Agent], seed: int, budget: Budget | None, limit: float | None, paired: bool
     ) -> None:  # fmt: skip
-        self.game, self.seed, self.budget, self.limit = game, seed, budget, limit
+        self.game, self.seed, self.budget, self.limit, self.paired = game, seed, budget, limit, paired
         self.agents = [make_agent(agent, game) if isinstance(agent, str) else agent for agent in agents]
 
     def __call__(self, k: int) -> Played:
         order = self.agents if first_seat(k) == 0 else self.agents[::-1]
-        return play(self.game, order, (self.seed, k), self.budget, self.limit)
+        chance = (self.seed, k // 2) if self.paired else None
+        return play(self.game, order, (self.seed, k), self.budget, self.limit, chance)
 
 
 def match(
     game: Game | str, first: str | Agent, second: str | Agent, games: int = 100, *, seed: int = 0, workers: int | None = None,
-    budget: Budget | None = None, limit: float | None = None, out: Path | None = None,
+    budget: Budget | None = None, limit: float | None = None, paired: bool = False, out: Path | None = None,
     watch: Callable[[Match], None] | None = None, progress: bool | None = None,
 ) -> Match:  # fmt: skip
     """Let two agents play `games` games, changing seats after each. Ctrl-C ends the match and keeps the games that were played.
@@ -174,6 +180,7 @@ def match(
       in the main program. The result does not depend on it.
     - `budget`: what agents that do not say themselves may spend on a move.
     - `limit`: an agent that takes more seconds than this for a move loses the game.
+    - `paired`: whether both games of a pair have the same chance, as far as their histories let it: the same cards, seats changed.
     - `out`: a file to which a line of JSON is added for each game, as soon as it has been played.
     - `watch`: a function that is called after each game.
     - `progress`: None shows a bar if a person is watching, True always, False never.
@@ -185,12 +192,12 @@ def match(
     for agent in (first, second):
         if isinstance(agent, str):
             check_agent(agent, game)
-    result, total = Match(game, (names[0], names[1]), seed), 0.0
+    result, total = Match(game, (names[0], names[1]), seed, paired=paired), 0.0
     if workers is not None or games == 1 or not (isinstance(first, str) and isinstance(second, str)):
         workers = min(core_count(workers or 1), games)
     try:
         with watched(progress, f"{names[0]} against {names[1]}", "games") as tick:
-            for played in run_all(_Table, (game, (first, second), seed, budget, limit), range(games), workers):
+            for played in run_all(_Table, (game, (first, second), seed, budget, limit, paired), range(games), workers):
                 with InterruptsHeld() as interrupts:  # a game is noted everywhere or nowhere
                     result.games.append(played)
                     if out is not None:
@@ -207,13 +214,14 @@ def match(
 
 
 def replay(
-    game: Game | str, first: str | Agent, second: str | Agent, k: int, seed: int = 0, budget: Budget | None = None
-) -> Played:
+    game: Game | str, first: str | Agent, second: str | Agent, k: int, seed: int = 0, budget: Budget | None = None,
+    paired: bool = False,
+) -> Played:  # fmt: skip
     """Game number `k` of a match, played again.
 
-    `game`, the agents `first` and `second`, `seed` and `budget` are those that `match` was called with.
+    `game`, the agents `first` and `second`, `seed`, `budget` and `paired` are those that `match` was called with.
     """
-    return _Table(load(game), (first, second), seed, budget, None)(k)
+    return _Table(load(game), (first, second), seed, budget, None, paired)(k)
 
 
 def record(result: Match, k: int) -> dict[str, Any]:

@@ -143,7 +143,7 @@ def measure(
     """
     game = load(game)
     if method not in METHODS:
-        raise UnseenError(f"method is {method!r}, but must be one of {', '.join(METHODS)}, depth, convergence.")
+        raise UnseenError(f"method is {method!r}, but must be one of {', '.join(METHODS)}, depth, convergence, loss.")
     if games < 1:
         raise UnseenError(f"games is {games}, but must be at least 1.")
     name = agent if isinstance(agent, str) else agent.name

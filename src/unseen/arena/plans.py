@@ -8,7 +8,8 @@ plan falls with the simulations (Figure 4). Neither needs the game enumerated.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
@@ -25,10 +26,8 @@ from unseen.arena.referee import seeds
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import load
-from unseen.position import Position, history_text
-from unseen.run import checkpoint
-from unseen.run.progress import InterruptsHeld, watched
-from unseen.run.workers import run_all
+from unseen.position import Position
+from unseen.run.rows import Rows, Watcher
 from unseen.search.agents import JointSearchAgent
 from unseen.show.figures import new_figure
 from unseen.show.results import Result
@@ -38,10 +37,7 @@ from unseen.stacked.values import Values, backward_induction
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SAVE_SECONDS = 20.0
 Floats = NDArray[np.float64]
-Watcher = Callable[[int, int, int], None]
-"""Called with searches done, searches in all, and simulations made."""
 
 
 # Depth-limited exploitability -----------------------------------------------------------------------------------------------
@@ -49,15 +45,16 @@ Watcher = Callable[[int, int, int], None]
 
 @dataclass(frozen=True, repr=False)
 class DepthLimited(Result):
-    """What plans of an agent lose, if they are followed for `depth` moves, to an opponent that knows them."""
+    """What plans of an agent lose, if they are followed for some moves, to an opponent that knows them."""
 
     game: Game
     agent: str
-    depth: int
+    depths: tuple[int, ...]
+    """For how many moves they are followed."""
     starts: list[tuple[int, ...]]
     """The histories at which searches begin: the first at which players choose."""
     losses: Floats
-    """(starts, searches, 2) Ex_d of each player's part of the plan; nan where no search was made."""
+    """(depths, starts, searches, 2) Ex_d of each player's part of the plan; nan where no search was made."""
     simulations: int
     seconds: float
     """Of searching, added up over workers."""
@@ -65,22 +62,27 @@ class DepthLimited(Result):
 
     @property
     def means(self) -> Floats:
-        """(starts,) the mean at each start, over searches and both players."""
-        means: Floats = np.nanmean(self.losses, axis=(1, 2))
+        """(depths, starts) over searches and both players."""
+        means: Floats = np.nanmean(self.losses, axis=(2, 3))
         return means
 
     @property
-    def mean(self) -> float:
-        """Ex_d: the mean over starts, searches and players."""
-        return float(self.means.mean())
+    def mean(self) -> Floats:
+        """(depths,) Ex_d: the mean over starts, searches and players."""
+        mean: Floats = self.means.mean(axis=1)
+        return mean
 
     @property
-    def margin(self) -> float:
-        """Half of a 95% interval. A search is one draw; its two players are not taken for independent."""
-        each = np.nanmean(self.losses, axis=2)
-        counts = np.maximum((~np.isnan(each)).sum(axis=1), 2)
-        spread = np.nanstd(each, axis=1) ** 2 / (counts - 1)
-        return Z * sqrt(float(spread.sum())) / len(self.starts)
+    def margin(self) -> Floats:
+        """(depths,) half of a 95% interval. A search is one draw; its two players are not taken for independent."""
+        each = self.losses.mean(axis=3)
+        counts = np.maximum((~np.isnan(each)).sum(axis=2), 2)
+        margin: Floats = Z * np.sqrt((np.nanvar(each, axis=2) / (counts - 1)).sum(axis=1)) / len(self.starts)
+        return margin
+
+    @property
+    def searches(self) -> int:
+        return int((~np.isnan(self.losses[0, ..., 0])).sum())
 
     @property
     def rate(self) -> float:
@@ -89,37 +91,39 @@ class DepthLimited(Result):
 
     @property
     def title(self) -> str:
-        return f"{self.agent} in {self.game.spec}, followed for {self.depth} moves"
+        return f"{self.agent} in {self.game.spec}, depth-limited exploitability"
 
     def as_dict(self) -> dict[str, Any]:
+        found = [
+            {"depth": d, "mean": float(mean), "margin": float(margin), "starts": at_starts.tolist()}
+            for d, mean, margin, at_starts in zip(self.depths, self.mean, self.margin, self.means, strict=True)
+        ]
         return {
-            "game": self.game.spec, "agent": self.agent, "method": "depth", "depth": self.depth, "mean": self.mean,
-            "margin": self.margin, "players": np.nanmean(self.losses, axis=(0, 1)).tolist(),
-            "starts": [{"history": list(h), "mean": float(m)} for h, m in zip(self.starts, self.means, strict=True)],
-            "searches": int((~np.isnan(self.losses[..., 0])).sum()), "simulations": self.simulations,
+            "game": self.game.spec, "agent": self.agent, "method": "depth", "depths": found,
+            "starts": [list(history) for history in self.starts], "searches": self.searches, "simulations": self.simulations,
             "simulations_per_second": self.rate, "complete": self.is_complete,
         }  # fmt: skip
 
     def rows(self) -> dict[str, Any]:
-        per_start = {f"after {history_text(self.game, h)}": f"{m:.4g}" for h, m in zip(self.starts, self.means, strict=True) if h}
-        return {
-            f"Ex_{self.depth}, mean of both players": f"{self.mean:.4g} ± {self.margin:.2g} (95%)",
-            **(per_start if len(per_start) <= 13 else {}),
-            "searches": int((~np.isnan(self.losses[..., 0])).sum()),
-            "simulations": f"{self.simulations:,}, {self.rate:,.0f} a second and core",
-        } | ({} if self.is_complete else {"stopped": "by Ctrl-C"})
+        rows: dict[str, Any] = {}
+        for d, mean, margin in zip(self.depths, self.mean, self.margin, strict=True):
+            rows[f"Ex_{d}, mean of both players"] = f"{mean:.4g} ± {margin:.2g} (95%)"
+        rows["searches"] = self.searches
+        rows["simulations"] = f"{self.simulations:,}, {self.rate:,.0f} a second and core"
+        return rows | ({} if self.is_complete else {"stopped": "by Ctrl-C"})
 
 
 def depth_limited(
-    game: Game | str, agent: str | Agent, depth: int, *, searches: int = 100, values: Values | Path | str | None = None,
-    seed: int = 0, workers: int | None = None, budget: Budget | None = None, save: Path | None = None, resume: bool = False,
-    watch: Watcher | None = None, progress: bool | None = None,
+    game: Game | str, agent: str | Agent, depths: int | Sequence[int], *, searches: int = 100,
+    values: Values | Path | str | None = None, seed: int = 0, workers: int | None = None, budget: Budget | None = None,
+    save: Path | None = None, resume: bool = False, watch: Watcher | None = None, progress: bool | None = None,
 ) -> DepthLimited:  # fmt: skip
     """The depth-limited exploitability Ex_d of an agent's searches at the start of a game.
 
     - `game`: a game, or what names one: simultaneous, and nothing hidden but the move being made.
     - `agent`: one that searches over joint moves, or what names it.
-    - `depth`: for how many moves, of chance or of both players, its plan is followed; then both play as well as can be.
+    - `depths`: for how many moves, of chance or of both players, its plan is followed; then both play as well as can be. One
+      number, or several.
     - `searches`: made at each of the first histories at which players choose (after each first outcome, if chance begins).
     - `values`: the exact values of the game, or their file; otherwise the game is solved first.
     - `seed`, `workers`, `budget`, `save`, `resume`, `watch`, `progress`: as in `measure`.
@@ -127,51 +131,54 @@ def depth_limited(
     Ctrl-C ends it and keeps what there is.
     """
     game = load(game)
-    if depth < 0:
-        raise UnseenError(f"depth is {depth}, but must be at least 0.")
+    depths = (depths,) if isinstance(depths, int) else tuple(depths)
+    if not depths or min(depths) < 0:
+        raise UnseenError(f"depth is {min(depths, default=None)}, but must be at least 0.")
     if searches < 1:
         raise UnseenError(f"searches is {searches}, but must be at least 1.")
     name = _check(game, agent)
     position = Position(game)
     starts: list[tuple[int, ...]] = [(a,) for a in position.actions] if position.is_chance else [()]
     tasks = [(k, search) for search in range(searches) for k in range(len(starts))]
-    with TemporaryDirectory() as folder:
-        if values is None:
-            values = backward_induction(game, progress=progress)
-        if isinstance(values, Values):
-            if values.stopped:
-                raise KeyboardInterrupt
-            values.save(file := Path(folder) / "game.values")
-        else:
-            Values.load(file := Path(values), game)
-        about = {"method": "depth", "agent": name, "seed": seed, "budget": repr(budget), "depth": depth, "tasks": len(tasks)}
-        job = game, agent, seed, budget, depth, starts, file
-        found = _Work(len(tasks), 4).run(game, ByDepth, job, tasks, about, save, resume, workers, watch, progress)
-    losses = found.results[:, :2].reshape(searches, len(starts), 2).transpose(1, 0, 2)
-    done = found.results[found.done]
-    return DepthLimited(game, name, depth, starts, losses, int(done[:, 2].sum()), float(done[:, 3].sum()), found.is_complete)
+    with values_in_a_file(game, values, progress) as file:
+        about = {
+            "method": "depth",
+            "agent": name,
+            "seed": seed,
+            "budget": repr(budget),
+            "depths": list(depths),
+            "tasks": len(tasks),
+        }
+        job = game, agent, seed, budget, depths, starts, file
+        found = Rows(len(tasks), 2 + 2 * len(depths))
+        found.run(game, ByDepth, job, tasks, about, save, resume, workers, watch, progress)
+    losses = found.results[:, 2:].reshape(searches, len(starts), len(depths), 2).transpose(2, 1, 0, 3)
+    simulations, spent = found.results[found.done][:, :2].sum(axis=0)
+    return DepthLimited(game, name, depths, starts, losses, int(simulations), float(spent), found.is_complete)
 
 
 class ByDepth:
     """A task is the number of a start, and of a search there."""
 
     def __init__(
-        self, game: Game, agent: str | Agent, seed: int, budget: Budget | None, depth: int, starts: Sequence[tuple[int, ...]],
-        file: Path,
+        self, game: Game, agent: str | Agent, seed: int, budget: Budget | None, depths: Sequence[int],
+        starts: Sequence[tuple[int, ...]], file: Path,
     ) -> None:  # fmt: skip
-        self.game, self.seed, self.budget, self.depth, self.starts = game, seed, budget, depth, starts
+        self.game, self.seed, self.budget, self.depths, self.starts = game, seed, budget, depths, starts
         self.agent, self.values = _joint_agent(agent, game), Values.load(file, game)
         self.worths = [self.values.at(start).value for start in starts]
 
     def __call__(self, task: tuple[int, int]) -> Floats:
-        """What both players' parts of the plan lose, simulations, and seconds."""
+        """Simulations, seconds, and for each depth what both players' parts of the plan lose."""
         start = self.starts[task[0]]
         self.agent.begin(self.game, 0, seeds(self.seed, *task)[1], self.budget)
         self.agent.search_at(start, began := time.perf_counter())
         spent = time.perf_counter() - began
-        low, high = self.agent.searcher.worst_case(start, self.depth, self.values)
-        worth = self.worths[task[0]]
-        return np.array([worth - low, high - worth, self.agent.simulations_made, spent])
+        worth, found = self.worths[task[0]], [self.agent.simulations_made, spent]
+        for depth in self.depths:
+            low, high = self.agent.searcher.worst_case(start, depth, self.values)
+            found += [worth - low, high - worth]
+        return np.array(found)
 
 
 # Convergence ----------------------------------------------------------------------------------------------------------------
@@ -242,7 +249,7 @@ def convergence(
     workers: int | None = None, save: Path | None = None, resume: bool = False, watch: Watcher | None = None,
     progress: bool | None = None,
 ) -> Convergence:  # fmt: skip
-    """The exploitability of what a search from the start of a game recommends everywhere, `every` so many simulations.
+    """The exploitability of what a search from the start of a game recommends everywhere, `every` so many of its `simulations`.
 
     - `game`: a game, or what names one: simultaneous, nothing hidden but the move being made, and small enough to walk through.
     - `agent`: one that searches over joint moves, or what names it; its own simulations do not count here.
@@ -258,10 +265,9 @@ def convergence(
     name = _check(game, agent)
     points = np.arange(every, simulations + 1, every)
     about = {"method": "convergence", "agent": name, "seed": seed, "every": every, "simulations": simulations, "runs": runs}
-    found = _Work(runs, len(points)).run(
-        game, Run, (game, agent, seed, points), range(runs), about, save, resume, workers, watch, progress, simulations
-    )
-    return Convergence(game, name, points, found.results, found.is_complete)
+    found = Rows(runs, 1 + len(points))
+    found.run(game, Run, (game, agent, seed, points), range(runs), about, save, resume, workers, watch, progress)
+    return Convergence(game, name, points, found.results[:, 1:], found.is_complete)
 
 
 class Run:
@@ -272,8 +278,9 @@ class Run:
         self.agent = _joint_agent(agent, game)
 
     def __call__(self, task: int) -> Floats:
+        """Simulations, and the exploitability after each step."""
         self.agent.begin(self.game, 0, seeds(self.seed, task)[1])
-        searcher, found = self.agent.searcher, []
+        searcher, found = self.agent.searcher, [float(sum(self.steps))]
         for step in self.steps:
             searcher.run(step)
             low, high = searcher.worst_case()
@@ -293,53 +300,24 @@ def _check(game: Game, agent: str | Agent) -> str:
     return _joint_agent(agent, game).name
 
 
+@contextmanager
+def values_in_a_file(game: Game, values: Values | Path | str | None, progress: bool | None) -> Iterator[Path]:
+    """A file with the exact values of a game, for workers; if there are none, it is solved now."""
+    if isinstance(values, (Path, str)):
+        if Values.load(values, game).stopped:
+            raise UnseenError(f"values file {values}: it is not complete; go on with `unseen value --resume`.")
+        yield Path(values)
+        return
+    with TemporaryDirectory() as folder:
+        solved = values or backward_induction(game, progress=progress)
+        if solved.stopped:
+            raise KeyboardInterrupt
+        solved.save(file := Path(folder) / "game.values")
+        yield file
+
+
 def _joint_agent(agent: str | Agent, game: Game) -> JointSearchAgent:
     made = make_agent(agent, game) if isinstance(agent, str) else agent
     if not isinstance(made, JointSearchAgent):
         raise UnseenError(f"agent {made.name!r}: it does not search over joint moves, as duct, exp3, rm, sm_oos and oos_plus do.")
     return made
-
-
-class _Work:
-    """Tasks done one by one, each with a row of results."""
-
-    def __init__(self, tasks: int, columns: int) -> None:
-        self.results, self.done, self.is_complete = np.full((tasks, columns), np.nan), np.zeros(tasks, bool), True
-
-    def run(
-        self, game: Game, make: Callable[..., Any], job: tuple[Any, ...], tasks: Sequence[Any], about: dict[str, Any],
-        save: Path | None, resume: bool, workers: int | None, watch: Watcher | None, progress: bool | None, simulations: int = 0,
-    ) -> _Work:  # fmt: skip
-        """Do what is not done. Ctrl-C ends it, after at least one."""
-        if resume and save is not None and save.exists():
-            arrays = checkpoint.read(save, game, about)[1]
-            self.results, self.done = arrays["results"].copy(), arrays["done"] == 1
-        todo = [k for k in range(len(tasks)) if not self.done[k]]
-        saved = time.monotonic()
-        if workers is None and not isinstance(job[1], str):
-            workers = 1  # an object stays here
-        try:
-            with watched(progress, about["agent"], "simulations") as tick:
-                for k, row in zip(todo, run_all(make, job, [tasks[k] for k in todo], workers), strict=True):
-                    with InterruptsHeld() as interrupts:
-                        self.results[k], self.done[k] = row, True
-                    if interrupts.count:
-                        raise KeyboardInterrupt
-                    count = int(self.done.sum())
-                    made = count * simulations if simulations else int(np.nansum(self.results[:, 2]))
-                    tick(made, f"{count:,} of {len(tasks):,} searches")
-                    if watch is not None:
-                        watch(count, len(tasks), made)
-                    if save is not None and time.monotonic() - saved > SAVE_SECONDS:
-                        self.keep(save, game, about)
-                        saved = time.monotonic()
-        except KeyboardInterrupt:
-            self.is_complete = False
-            if not self.done.any():
-                raise
-        if save is not None:
-            self.keep(save, game, about)
-        return self
-
-    def keep(self, path: Path, game: Game, about: dict[str, Any]) -> None:
-        checkpoint.write(path, game, about, {"results": self.results, "done": self.done.astype(np.int8)})

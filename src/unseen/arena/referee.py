@@ -67,11 +67,13 @@ def seeds(seed: int, *parts: int) -> list[int]:
 
 
 def play(
-    game: Game, agents: Sequence[Agent], seed: int | Sequence[int] = 0, budget: Budget | None = None, limit: float | None = None
-) -> Played:
-    """Play one game; `agents[0]` moves as player 0. `limit` is the most seconds an agent may take for a move."""
+    game: Game, agents: Sequence[Agent], seed: int | Sequence[int] = 0, budget: Budget | None = None, limit: float | None = None,
+    of_chance: Sequence[int] | None = None,
+) -> Played:  # fmt: skip
+    """Play one game; `agents[0]` moves as player 0. `limit` is the most seconds an agent may take for a move, `of_chance` a seed of
+    chance alone."""
     chance_seed, *agent_seeds = seeds(*([seed] if isinstance(seed, int) else seed))
-    chance = random.Random(chance_seed)
+    chance = random.Random(chance_seed if of_chance is None else seeds(*of_chance)[0])
     position, turns, told, seat = Position(game), [], [0, 0], 0
     try:
         for seat in (0, 1):

@@ -18,7 +18,8 @@ Simulations = Annotated[int, typer.Option(min=0, help="Simulations for a move of
 Seconds = Annotated[float, typer.Option(min=0.0, help="Seconds for a move of agents that do not say, instead.")]
 METHOD_HELP = (
     "stitching: search at every information set; aggregate: along random games; root: once, at the start; depth: the same, "
-    "followed for --depth moves, against exact values; convergence: how root falls with simulations."
+    "followed for --depth moves, against exact values; convergence: how root falls with simulations; loss: what a game is expected "
+    "to lose against optimal play."
 )
 
 
@@ -48,6 +49,7 @@ def match(
     games: Annotated[int, typer.Option(min=1, help="Games to play; the agents change seats after each.")] = 100,
     simulations: Simulations = 0, seconds: Seconds = 0.0,
     limit: Annotated[float | None, typer.Option(min=0.0, help="An agent that takes longer for a move loses the game.")] = None,
+    paired: Annotated[bool, typer.Option("--paired", help="Let both games of a pair have the same chance, seats changed.")] = False,
     out: Annotated[Path | None, typer.Option(help="Add each game to this file, as a line of JSON.")] = None,
     workers: Workers = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
@@ -58,8 +60,9 @@ def match(
     if out is not None:
         check_file(out)
     found = matches.match(
-        game, first, second, games, seed=seed, workers=workers, budget=_budget(simulations, seconds), limit=limit, out=out
-    )
+        game, first, second, games, seed=seed, workers=workers, budget=_budget(simulations, seconds), limit=limit,
+        paired=paired, out=out,
+    )  # fmt: skip
     if not found.games:
         raise KeyboardInterrupt
     show_result(as_json, found)
@@ -70,11 +73,13 @@ def measure(
     game: GameName, agent: AgentName,
     method: Annotated[str, typer.Option(help=METHOD_HELP)] = "stitching",
     games: Annotated[
-        int, typer.Option("--games", "--matches", min=1, help="Games of aggregate; searches a start of depth; runs of convergence.")
+        int, typer.Option("--games", "--matches", min=1, help="Games; of depth, searches at each start; of convergence, runs.")
     ] = 100,
     simulations: Simulations = 0, seconds: Seconds = 0.0,
-    depth: Annotated[int | None, typer.Option(help="For how many moves a plan is followed, of --method depth.")] = None,
-    values: Annotated[Path | None, typer.Option(help="The file of exact values for --method depth; without, it solves.")] = None,
+    depth: Annotated[
+        list[int] | None, typer.Option(help="For how many moves a plan is followed, of --method depth; may be given several times.")
+    ] = None,
+    values: Annotated[Path | None, typer.Option(help="The file of exact values for depth and loss; without, it solves.")] = None,
     every: Annotated[int, typer.Option(min=1, help="Simulations between the points of --method convergence.")] = 1000,
     picture: Annotated[Path | None, typer.Option(help="Draw the curve of --method convergence to this file.")] = None,
     out: Annotated[Path | None, typer.Option(help="Save the strategy to this file.")] = None,
@@ -88,11 +93,11 @@ def measure(
 
     if resume and keep is None:
         raise UnseenError("--resume needs --keep: the file in which the work is kept.")
-    belongs = {"depth": ("depth", depth), "values": ("depth", values), "picture": ("convergence", picture)}
-    for name, (owner, given) in belongs.items():
-        if given is not None and method != owner:
-            raise UnseenError(f"--{name} is for --method {owner}, not for {method}.")
-    if out is not None and method in ("depth", "convergence"):
+    belongs = {"depth": (("depth",), depth), "values": (("depth", "loss"), values), "picture": (("convergence",), picture)}
+    for name, (owners, given) in belongs.items():
+        if given and method not in owners:
+            raise UnseenError(f"--{name} is for --method {' or '.join(owners)}, not for {method}.")
+    if out is not None and method in ("depth", "convergence", "loss"):
         raise UnseenError(f"--out saves a strategy, and --method {method} makes none.")
     for path in (out, keep):
         if path is not None:
@@ -104,9 +109,13 @@ def measure(
     if method == "depth":
         from unseen.arena.plans import depth_limited
 
-        if depth is None:
+        if not depth:
             raise UnseenError("--method depth needs --depth: for how many moves a plan is followed.")
         show_result(as_json, depth_limited(game, agent, depth, searches=games, values=values, budget=budget, **work))
+    elif method == "loss":
+        from unseen.arena.losses import expected_loss
+
+        show_result(as_json, expected_loss(game, agent, games=games, values=values, budget=budget, **work))
     elif method == "convergence":
         from unseen.arena.plans import convergence
 

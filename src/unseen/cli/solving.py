@@ -98,7 +98,7 @@ def plot(
 
 @command
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="mccfr or oos.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="mccfr, oos or smmcts.")],
     out: Annotated[Path | None, typer.Option(help="The folder for the page, its picture and all runs: reproduced/PAPER.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller versions of the games, a few minutes.")] = False,
     nodes: Annotated[int | None, typer.Option(min=1000, help="mccfr: histories that each algorithm may visit.")] = None,
@@ -108,21 +108,22 @@ def reproduce(
 
     Runs that are complete in the folder are not done again, so an experiment that was stopped goes on.
     """
-    from unseen.reproduce import mccfr, oos
+    from unseen.reproduce import mccfr, oos, smmcts
     from unseen.reproduce.page import page_name
 
-    if paper not in ("mccfr", "oos"):
-        raise UnseenError(f"paper is {paper!r}, but must be mccfr or oos.")
-    if paper == "oos" and nodes is not None:
-        raise UnseenError("--nodes is for mccfr; the searches of oos have fixed numbers of simulations.")
+    searches = {"oos": oos.reproduce, "smmcts": smmcts.reproduce}
+    if paper != "mccfr" and paper not in searches:
+        raise UnseenError(f"paper is {paper!r}, but must be mccfr, oos or smmcts.")
+    if paper in searches and nodes is not None:
+        raise UnseenError(f"--nodes is for mccfr; the searches of {paper} have fixed numbers of simulations.")
 
     def say(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
     out = out or Path("reproduced") / paper
-    claims = mccfr.reproduce(out, quick, nodes, seed, say) if paper == "mccfr" else oos.reproduce(out, quick, seed, say)
+    claims = searches[paper](out, quick, seed, say) if paper in searches else mccfr.reproduce(out, quick, nodes, seed, say)
     page = out / page_name(quick)
     table = Table("the paper says", "held", title=f"written to {page}")
     for claim in claims:
-        table.add_row(claim.text, {True: "yes", False: "no", None: "not tested"}[claim.held])
+        table.add_row(claim.text, {True: "yes", False: "no", None: "not decided"}[claim.held])
     show(as_json, {"page": str(page), "claims": [dataclasses.asdict(claim) for claim in claims]}, lambda: table)

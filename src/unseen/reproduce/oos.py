@@ -7,17 +7,15 @@ makes in a second. Every cell of a table or point of a figure is kept in a file 
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
-from typing import Any
 
 from unseen.arena.matches import Z, match
 from unseen.arena.measures import measure
-from unseen.reproduce.page import Claim, Say, claims_table, make_folder, page_name, table, write_page
-from unseen.run.files import write_atomically
+from unseen.reproduce.cells import Cell, Cells
+from unseen.reproduce.page import Claim, Say, claims_table, page_name, table, write_page
 from unseen.run.workers import core_count
 from unseen.show.figures import new_figure, save_picture
 
@@ -33,8 +31,6 @@ PANELS = (
     "exploitability, II-Goofspiel",
 )  # fmt: skip
 STITCHED = ("ISMCTS", "IST", "PST", "VR-PST")
-Cell = dict[str, Any]
-
 WHY = """\
 - *Table 1.* The paper searches for 1 and 5 seconds on a machine of 2014 and does not say how many simulations that was; here a
   search has 20,000 and 100,000, which takes a sixtieth and a twelfth of a second. At a player's first move nothing public has
@@ -84,31 +80,13 @@ QUICK = Scale(
 )  # fmt: skip
 
 
-class Experiment:
+class Experiment(Cells):
     """All cells, in a folder."""
 
     def __init__(self, folder: Path, scale: Scale, seed: int, say: Say, workers: int) -> None:
-        self.folder, self.scale, self.seed, self.say, self.workers = folder, scale, seed, say, workers
-        self.is_quick = scale is QUICK
-        self.cells: dict[str, Cell] = {}
-        self.part = folder  # where an unfinished measurement is kept
-        self.has_news = False  # since the page was written
+        super().__init__(folder, scale is QUICK, seed, say, workers)
+        self.scale = scale
         self.picture = folder / ("figure2_quick.png" if self.is_quick else "figure2.png")
-        make_folder(folder / "cells")
-
-    def cell(self, name: str, compute: Callable[..., Cell], *args: Any) -> None:
-        """One measurement: read if it is there, done and written if not, or if it was made with other arguments."""
-        kind = "quick" if self.is_quick else "full"
-        file = self.folder / "cells" / f"{kind}_seed{self.seed}_{name.replace(' ', '_')}.json"
-        found = json.loads(file.read_text()) if file.exists() else {}
-        if found.get("of") != [*args]:
-            self.say(name)
-            self.part = file.with_suffix(".part")
-            found = {"of": args, **compute(*args)}
-            write_atomically(file, [json.dumps(found).encode()])
-            self.part.unlink(missing_ok=True)
-            self.has_news = True
-        self.cells[name] = found
 
     def run(self) -> None:
         """Do what is missing; the page is written after each part with something new."""

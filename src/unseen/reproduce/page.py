@@ -10,7 +10,7 @@ from unseen.errors import UnseenError
 from unseen.run.files import write_atomically
 
 Say = Callable[[str], None]
-VERDICTS = {True: "held", False: "**did not hold**", None: "not tested"}
+VERDICTS = {True: "held", False: "**did not hold**", None: "not decided"}
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,12 @@ class JointRule(Rule):
         """A pair of actions that is to be tried first, as its place in the matrix, or NOTHING."""
         return NOTHING
 
+    def choose(self, memory, w, n, m, i, weight, is_filled, chances):
+        """Write the probabilities of both players' actions to `chances`, (n + m,); not needed where the pair `is_filled` in.
+
+        The simulation updates player `i`, and `weight` is 1 over the probability of its choices so far.
+        """
+
     def drew(self, memory, choice, then, n, m):
         """Both choices have been drawn."""
 
@@ -134,7 +140,9 @@ class DecoupledUCT(FillingRule):
     final: int = parameter("mix", choices=FINALS, help="the move: drawn by visit counts, or the one with the largest mean")
     scale: float = parameter(1.0, above=0.0, help="the largest payoff there is")
 
-    def choose(self, memory, w, n, m, i, weight, chances):
+    def choose(self, memory, w, n, m, i, weight, is_filled, chances):
+        if is_filled:
+            return
         rewards = kept_of_both(memory.table.floats, w, n, m, self.rewards)
         visits = kept_of_both(memory.table.floats, w, n, m, self.visits)
         upper_bounds(rewards[0], visits[0], self.exploration, self.tie, chances)
@@ -201,7 +209,8 @@ class JointExp3(FillingRule):
     )
     scale: float = parameter(1.0, above=0.0, help="the largest payoff there is")
 
-    def choose(self, memory, w, n, m, i, weight, chances):
+    def choose(self, memory, w, n, m, i, weight, is_filled, chances):
+        """Also for a pair that is filled in: what it gets is divided by its probability."""
         rewards = kept_of_both(memory.table.floats, w, n, m, self.rewards)
         exponential(rewards[0], self.gamma, self.rate, chances)
         exponential(rewards[1], self.gamma, self.rate, chances[n:])
@@ -258,13 +267,14 @@ class JointOutcomeSampling(JointRule):
         choice.chosen = probability(first, positive_sum(first), choice.taken)
         choice.chosen_second = probability(second, positive_sum(second), choice.second)
 
-    def choose(self, memory, w, n, m, i, weight, chances):
+    def choose(self, memory, w, n, m, i, weight, is_filled, chances):
         """The update player `i` explores; the other follows its behaviour, which is added, `weight` times, to its average."""
         first, second = kept_of_both(memory.table.floats, w, n, m, self.regrets)
         averages = kept_of_both(memory.table.floats, w, n, m, self.averages)
         total, total_second = positive_sum(first), positive_sum(second)
-        explore(first, total, self.gamma if i == 0 else 0.0, chances)
-        explore(second, total_second, self.gamma if i == 1 else 0.0, chances[n:])
+        if not is_filled:
+            explore(first, total, self.gamma if i == 0 else 0.0, chances)
+            explore(second, total_second, self.gamma if i == 1 else 0.0, chances[n:])
         if i == 0:
             add_behaviour(second, total_second, 0.0, averages[1], weight)
         else:
@@ -294,15 +304,16 @@ class JointRegretMatching(MatrixRule):
         0.0, minimum=0.0, maximum=1.0, help="at a node that has been visited t times, it is gamma times t to the power of -fading"
     )
 
-    def choose(self, memory, w, n, m, i, weight, chances):
+    def choose(self, memory, w, n, m, i, weight, is_filled, chances):
         """Both explore, and both behaviours are added to their averages."""
         first, second = kept_of_both(memory.table.floats, w, n, m, self.regrets)
         averages = kept_of_both(memory.table.floats, w, n, m, self.averages)
         total, total_second, gamma = positive_sum(first), positive_sum(second), self.gamma
-        if self.fading > 0.0:  # a visit adds 1 to the average
-            gamma *= max(1.0, round(positive_sum(averages[0]))) ** -self.fading
-        explore(first, total, gamma, chances)
-        explore(second, total_second, gamma, chances[n:])
+        if not is_filled:
+            if self.fading > 0.0:  # a visit adds 1 to the average
+                gamma *= max(1.0, round(positive_sum(averages[0]))) ** -self.fading
+            explore(first, total, gamma, chances)
+            explore(second, total_second, gamma, chances[n:])
         add_behaviour(first, total, 0.0, averages[0], 1.0)
         add_behaviour(second, total_second, 0.0, averages[1], 1.0)
 

@@ -225,7 +225,7 @@ class Searcher(Declared):
         return walk(self.game, self.rule, self.learnt.table, history, depth, values)
 
     def recommendations(self, trees: Sequence[Treeplex]) -> list[NDArray[np.float64]]:
-        """What each player should do, for the actions of all its information sets."""
+        """What each player should do, for the actions of all information sets of its tree, one of `trees`."""
         notes = []
         for tree in trees:
             order = np.argsort(tree.keys)

@@ -211,8 +211,8 @@ class JointTree(Compiled):
                     return False
             both, m = n_actions(table.halves, w), n_second(table.halves, w)
             n = both - m
-            rule.choose(memory, w, n, m, i, 1.0 / own, work.chances)
             pair = rule.fill(memory, w, n, m)
+            rule.choose(memory, w, n, m, i, 1.0 / own, pair != NOTHING, work.chances)
             if pair == NOTHING:
                 first, second = pick(work.chances, 0, n, 1.0, work.rng), pick(work.chances, n, m, 1.0, work.rng)
             else:

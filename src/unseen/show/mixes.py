@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unseen.position import Position
 
@@ -20,6 +21,8 @@ class Answer(NamedTuple):
 
     value: float
     mixes: tuple[dict[int, float], dict[int, float]]
+    payoffs: NDArray[np.float64] = np.zeros((0, 0))
+    """(n, m) what each pair of their actions is worth."""
 
 
 def mixes_figure(title: str, shown: Mapping[str, tuple[Position, Answer]]) -> Figure:

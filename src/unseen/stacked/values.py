@@ -103,7 +103,7 @@ class Values(Result):
     def at(self, position: Position | Sequence[int]) -> Answer:
         """What a position of the game, or the history that leads there, is worth to the first player, and how both should play.
 
-        In the midst of a joint move that is what it was worth before. Where nobody is to choose, the mixes are empty.
+        In the midst of a joint move that is what it was worth before. Where nobody is to choose, mixes and matrix are empty.
         """
         position = position if isinstance(position, Position) else Position(self.game, position)
         if position.game != self.game:
@@ -120,8 +120,12 @@ class Values(Result):
         if position.is_chance:
             return Answer(value, ({}, {}))
         own, other = position.actions, position.child(position.actions[0]).actions
-        mixes = job.threads[0].simplex.row_mix, job.threads[0].simplex.column_mix
-        return Answer(value, (dict(zip(own, mixes[0].tolist())), dict(zip(other, mixes[1].tolist()))))  # noqa: B905
+        frames = job.threads[0]
+        mixes = frames.simplex.row_mix, frames.simplex.column_mix
+        payoff = np.full((len(own), len(other)), value)  # all the same, if the game is settled
+        if frames.frame[0].rows == len(own):
+            payoff[:] = frames.payoff[0].reshape(self.game.width, -1)[: len(own), : len(other)]
+        return Answer(value, (dict(zip(own, mixes[0].tolist())), dict(zip(other, mixes[1].tolist()))), payoff)  # noqa: B905
 
     def figure(self, history: Sequence[int] = ()) -> Figure:
         """How both should play after `history`, or after each outcome if it is chance's turn, as a Matplotlib figure."""

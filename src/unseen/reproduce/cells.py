@@ -1,0 +1,38 @@
+"""The cells of an experiment: single measurements, each kept in a file of its own, so that what was done is not done again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from unseen.reproduce.page import Say, make_folder
+from unseen.run.files import write_atomically
+
+Cell = dict[str, Any]
+
+
+class Cells:
+    """All cells of an experiment, in a folder."""
+
+    def __init__(self, folder: Path, is_quick: bool, seed: int, say: Say, workers: int) -> None:
+        self.folder, self.is_quick, self.seed, self.say, self.workers = folder, is_quick, seed, say, workers
+        self.cells: dict[str, Cell] = {}
+        self.part = folder  # where an unfinished measurement is kept
+        self.has_news = False  # since the page was written
+        make_folder(folder / "cells")
+
+    def cell(self, name: str, compute: Callable[..., Cell], *args: Any) -> None:
+        """One measurement: read if it is there, done and written if not, or if it was made with other arguments."""
+        kind = "quick" if self.is_quick else "full"
+        file = self.folder / "cells" / f"{kind}_seed{self.seed}_{name.replace(' ', '_')}.json"
+        found = json.loads(file.read_text()) if file.exists() else {}
+        if found.get("of") != [*args]:
+            self.say(name)
+            self.part = file.with_suffix(".part")
+            found = {"of": args, **compute(*args)}
+            write_atomically(file, [json.dumps(found).encode()])
+            self.part.unlink(missing_ok=True)
+            self.has_news = True
+        self.cells[name] = found
