@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import replace
 from math import exp, log, sqrt
 
 import numpy as np
 import pytest
-from helpers import all_positions
+from helpers import all_positions, run_cli
 
 import unseen
 from unseen import Position, Searcher, UnseenError, load
 from unseen.compiling import as_python, kernel
 from unseen.game import PUBLIC
+from unseen.reproduce import smmcts, smmcts_page
 from unseen.search.joint_rules import (
     FILLINGS,
     DecoupledUCT,
@@ -405,3 +408,34 @@ def test_pairs_of_games_have_the_same_prizes():
     assert match.games[0].history != match.games[1].history
     again = unseen.replay("goofspiel(cards=4)", "random", "random", 3, paired=True)
     assert again.history == match.games[3].history
+
+
+def test_the_paper_is_reproduced(tmp_path, monkeypatch):
+    """In smaller games: the page has both tables, the figure and the claims, and nothing is done twice."""
+    games = {"WL": "goofspiel(cards=3)", "PD": GAME}
+    small = {"table_1": games, "games": 2, "table_2": GAME, "cards_2": 3, "searches": 2, "figure_4": games, "runs": 2}
+    monkeypatch.setattr(smmcts, "QUICK", replace(smmcts.QUICK, **small, simulations=0.001, iterations=200, every=100))
+    arguments = ("reproduce", "smmcts", "--quick", "--out", str(tmp_path), "--json")
+    done = run_cli(*arguments)
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    page = (tmp_path / "quick.md").read_text()
+    assert (tmp_path / "figure4_quick.png").exists()
+    for words in ("(80.9)", "(-1.71)", "| RM | ", "(138,284)", "ties within 0.01", "expected loss", "(12.87)"):
+        assert words in page
+    assert len(result["claims"]) == 14
+    again = run_cli(*arguments)
+    assert json.loads(again.stdout) == result
+    assert again.stderr.strip() == ""
+
+
+def test_what_intervals_decide():
+    estimate, above, below = smmcts_page.estimate, smmcts_page.above, smmcts_page.below
+    found = estimate([1.0, 3.0, 2.0, 4.0], per=2)
+    assert (found.mean, found.n) == (2.5, 4)
+    assert found.margin == pytest.approx(12.706 * 0.5, rel=1e-3)  # Student's t with one degree of freedom
+    sure, unsure = smmcts_page.Estimate(1.0, 0.5, 9), smmcts_page.Estimate(0.2, 0.5, 9)
+    assert (above(sure), above(unsure), above(sure, 2.0)) == (True, None, False)
+    assert (below(unsure, sure), below(sure, unsure), below(sure, smmcts_page.Estimate(3.0, 0.1, 9))) == (True, False, True)
+    assert smmcts_page.all_of([True, None]) is None
+    assert smmcts_page.all_of([True, None, False]) is False
