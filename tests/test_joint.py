@@ -74,7 +74,7 @@ class PlainUCT:
 
 
 class PlainExp3:
-    fields = ("rewards", "counts")
+    fields = ("", "counts", "rewards")
 
     def chances(self, rule, node, explorer):
         """Equation 3."""
@@ -168,7 +168,7 @@ def test_rules_do_what_the_paper_says(rule, plain):
     for w, node in nodes.items():
         for field, name in enumerate(plain.fields):
             both = as_python(kept_of_both)(floats, w, *node.sums.shape, field)
-            for i in (0, 1):
+            for i in (0, 1) if name else ():
                 assert both[i] == pytest.approx(getattr(node, name)[i], rel=1e-9, abs=1e-9)
     assert len(nodes) > 20
 
@@ -189,7 +189,7 @@ def test_the_example_of_figure_3():
     regrets, averages = (as_python(kept_of_both)(table.floats, w, 2, 2, field) for field in (0, 1))
     regrets[0][:], regrets[1][:] = (3.0, 1.0), (1.0, 4.0)
     first = w + 2 + 2 * 4 + 2  # the head, two fields of four actions, and the list of actions
-    table.floats[first : first + 8] = [0.0, 1.0, 6.0, 7.0, 1.0, 5.0, 10.0, 10.0]
+    table.floats[first : first + 8] = [0.0, 1 / 5, 6 / 10, 7 / 10, 1.0, 5.0, 10.0, 10.0]
     choice = searcher.flights.choices[0][0]
     choice.taken, choice.second, choice.own = 0, 0, own
     before = averages[0].copy(), averages[1].copy()
@@ -200,7 +200,7 @@ def test_the_example_of_figure_3():
     assert regrets[1] == pytest.approx([1.0, 4.0])
     assert np.array_equal(averages[0], before[0])
     assert np.array_equal(averages[1], before[1])
-    assert table.floats[first : first + 8] == pytest.approx([u1, 1.0, 6.0, 7.0, 2.0, 5.0, 10.0, 10.0])
+    assert table.floats[first : first + 8] == pytest.approx([u1 / 2, 1 / 5, 6 / 10, 7 / 10, 2.0, 5.0, 10.0, 10.0])
 
 
 @pytest.mark.parametrize("filling", FILLINGS)

@@ -19,7 +19,7 @@ SOURCE = ROOT / "src" / "unseen"
 COMPILED = {
     "game.py": {"start", "player", "actions", "chance", "apply", "utility", "settled", "rollout", "reduced"},
     "rules.py": {"go_ahead", "choose", "drew", "learn", "reward", "find_baselines", "known", "catch_up"},
-    "joint_rules.py": {"fill", "note", "choose", "drew", "learn", "advise"},
+    "joint_rules.py": {"fill", "note", "choose", "drew", "learn", "advise", "eta"},
     "tree.py": {"has_room", "descend"},
     "leaf.py": {"has_seen", "saw", "draw"},
     "outcome.py": {"come_to", "follow"},

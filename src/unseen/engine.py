@@ -81,16 +81,24 @@ def step(game, s, a, tell):
 
 
 @piece
-def random(rng):
-    """A number in [0, 1) from the SplitMix64 generator whose state is `rng[0]`."""
+def random_bits(rng):
+    """53 bits from the SplitMix64 generator whose state is `rng[0]`."""
     rng[0] += np.uint64(0x9E3779B97F4A7C15)
-    return (mix(rng[0]) >> np.uint64(11)) * (1.0 / 9007199254740992.0)
+    return mix(rng[0]) >> np.uint64(11)
+
+
+@piece
+def random(rng):
+    """A number in [0, 1)."""
+    return random_bits(rng) * (1.0 / 9007199254740992.0)
 
 
 @piece
 def random_index(n, rng):
     """A number below `n`, all equally likely."""
-    return int(random(rng) * n)
+    if n > 2047:
+        return np.int64(random(rng) * n)
+    return np.int64(random_bits(rng) * np.uint64(n) >> np.uint64(53))  # the same, and the processor has it sooner
 
 
 @piece
@@ -117,7 +125,7 @@ def pick(chances, first, n, total, rng):
 def sample_chance(game, s, out, n, rng):
     """The place in `out` of a chance outcome, drawn by its probability."""
     if game.uniform_chance:
-        return int(random(rng) * n)
+        return random_index(n, rng)
     u = random(rng)
     for k in range(n - 1):
         u -= game.chance(s, out[k], n)

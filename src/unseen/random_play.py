@@ -9,7 +9,7 @@ from math import sqrt
 import numpy as np
 
 from unseen.compiling import kernel
-from unseen.engine import random, random_state, sample_chance, scratch, step
+from unseen.engine import random_index, random_state, sample_chance, scratch, step
 from unseen.errors import GameFault
 from unseen.game import CHANCE, TERMINAL, Game
 from unseen.loading import load
@@ -32,7 +32,7 @@ def play_randomly(game, states, out, tell, n_games, max_length, rng, totals):
             n = game.actions(s, out)
             if n <= 0 or n > len(out) or length == max_length:
                 return False
-            k = sample_chance(game, s, out, n, rng) if p == CHANCE else int(random(rng) * n)
+            k = sample_chance(game, s, out, n, rng) if p == CHANCE else random_index(n, rng)
             step(game, s, out[k], tell)
             length += 1
             p = game.player(s)

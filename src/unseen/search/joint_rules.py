@@ -25,6 +25,8 @@ FINALS = ("mix", "max")
 MIX, MAX = range(2)
 NOTHING = -1
 ROUNDING = 1e-12
+LARGE = 1e100
+"""Exponentials that sum to more are scaled down."""
 JUMP = 7919
 """A prime, so that no pair comes twice unless it divides their number."""
 
@@ -114,20 +116,15 @@ class FillingRule(JointRule):
 
 
 class MatrixRule(FillingRule):
-    """Rules that keep what every pair of actions got: X and n of the child, in Algorithm 1."""
+    """Rules that keep what every pair of actions got: X / n and n of the child, in Algorithm 1. A mean of nothing is 0."""
 
-    for_joint = ("pair_rewards", "pair_visits")
+    for_joint = ("means", "pair_visits")
 
     def note(self, floats, w, n, m, at, value):
         """The pair at this place of the matrix got `value`."""
-        pairs(floats, w, n, m, self.pair_rewards)[at] += value
-        pairs(floats, w, n, m, self.pair_visits)[at] += 1.0
-
-
-@piece
-def mean(sums, visits, at):
-    """The mean reward of a pair of actions; 0 if it was never tried."""
-    return sums[at] / visits[at] if visits[at] > 0.0 else 0.0
+        means, visits = pairs(floats, w, n, m, self.means), pairs(floats, w, n, m, self.pair_visits)
+        visits[at] += 1.0
+        means[at] += (value - means[at]) / visits[at]
 
 
 class DecoupledUCT(FillingRule):
@@ -201,7 +198,7 @@ def upper_bounds(rewards, visits, exploration, tie, chances):
 class JointExp3(FillingRule):
     """Exp3 for each player (Section 3.2), equation 3; what was tried only to explore is taken out in the end, equation 4."""
 
-    for_action = ("rewards", "visits")
+    for_action = ("weights", "visits", "rewards")
     plays = "visits"
     gamma: float = parameter(0.2, above=0.0, maximum=1.0, help="the probability of an even choice")
     rate: float = parameter(
@@ -211,18 +208,26 @@ class JointExp3(FillingRule):
 
     def choose(self, memory, w, n, m, i, weight, is_filled, chances):
         """Also for a pair that is filled in: what it gets is divided by its probability."""
+        weights = kept_of_both(memory.table.floats, w, n, m, self.weights)
         rewards = kept_of_both(memory.table.floats, w, n, m, self.rewards)
-        exponential(rewards[0], self.gamma, self.rate, chances)
-        exponential(rewards[1], self.gamma, self.rate, chances[n:])
+        exponential(weights[0], rewards[0], self.eta(n), self.gamma, chances)
+        exponential(weights[1], rewards[1], self.eta(m), self.gamma, chances[n:])
+
+    def eta(self, n):
+        """The rate of learning at a node of `n` actions."""
+        return (self.rate if self.rate > 0.0 else self.gamma) / n
 
     def learn(self, memory, choice, then, i, value):
         """Rewards over the probabilities of choosing these actions, and visits."""
         floats, w, row, column = memory.table.floats, choice.node, choice.taken, choice.second
         n, m = sizes(memory.table.halves, w)
-        rewards, visits = kept_of_both(floats, w, n, m, self.rewards), kept_of_both(floats, w, n, m, self.visits)
-        reward = 0.5 * (1.0 + value / self.scale)
-        rewards[0][row] += reward / choice.drawn
-        rewards[1][column] += (1.0 - reward) / choice.drawn_second
+        weights, visits = kept_of_both(floats, w, n, m, self.weights), kept_of_both(floats, w, n, m, self.visits)
+        rewards, reward = kept_of_both(floats, w, n, m, self.rewards), 0.5 * (1.0 + value / self.scale)
+        first, second = reward / choice.drawn, (1.0 - reward) / choice.drawn_second
+        rewards[0][row] += first
+        rewards[1][column] += second
+        weights[0][row] *= exp(self.eta(n) * first)
+        weights[1][column] *= exp(self.eta(m) * second)
         visits[0][row] += 1.0
         visits[1][column] += 1.0
         return value
@@ -238,17 +243,24 @@ class JointExp3(FillingRule):
 
 
 @piece
-def exponential(rewards, gamma, rate, chances):
-    """Equation 3 for one player's sums of rewards, shape (n,)."""
+def exponential(weights, rewards, eta, gamma, chances):
+    """Equation 3 for one player's sums of rewards, shape (n,).
+
+    The exponentials are kept as `weights`, up to a common factor. They are made anew at a new node, where they are 0, and before
+    they become too large.
+    """
     n, most, total = len(rewards), -np.inf, 0.0
     for k in range(n):
-        most = max(most, rewards[k])
-    eta = (rate if rate > 0.0 else gamma) / n
+        total += weights[k]
+    if not 0.0 < total < LARGE:
+        for k in range(n):
+            most = max(most, rewards[k])
+        total = 0.0
+        for k in range(n):
+            weights[k] = exp(eta * (rewards[k] - most))
+            total += weights[k]
     for k in range(n):
-        chances[k] = exp(eta * (rewards[k] - most))
-        total += chances[k]
-    for k in range(n):
-        chances[k] = gamma / n + (1.0 - gamma) * chances[k] / total
+        chances[k] = gamma / n + (1.0 - gamma) / total * weights[k]
 
 
 class JointOutcomeSampling(JointRule):
@@ -322,13 +334,13 @@ class JointRegretMatching(MatrixRule):
         floats, w, row, column = memory.table.floats, choice.node, choice.taken, choice.second
         n, m = sizes(memory.table.halves, w)
         first, second = kept_of_both(floats, w, n, m, self.regrets)
-        sums, visits = pairs(floats, w, n, m, self.pair_rewards), pairs(floats, w, n, m, self.pair_visits)
+        means, of_row, of_column = pairs(floats, w, n, m, self.means), first[row], second[column]
         for k in range(n):
-            if k != row:
-                first[k] += mean(sums, visits, k * m + column) - value
+            first[k] += means[k * m + column] - value
         for k in range(m):
-            if k != column:
-                second[k] -= mean(sums, visits, row * m + k) - value
+            second[k] -= means[row * m + k] - value
+        first[row] = of_row  # what was done is not regretted
+        second[column] = of_column
         self.note(floats, w, n, m, row * m + column, value)
         return value
 
@@ -350,18 +362,18 @@ class OutcomeSamplingPlus(MatrixRule):
         floats, w, row, column = memory.table.floats, choice.node, choice.taken, choice.second
         n, m = sizes(memory.table.halves, w)
         first, second = kept_of_both(floats, w, n, m, self.regrets)
-        sums, visits = pairs(floats, w, n, m, self.pair_rewards), pairs(floats, w, n, m, self.pair_visits)
+        means, drawn = pairs(floats, w, n, m, self.means), row * m + column
         mine, other, across, along, sign = (first, second, m, 1, 1.0) if i == 0 else (second, first, 1, m, -1.0)
+        taken, against = (row, column) if i == 0 else (column, row)
         total, total_other = positive_sum(mine), positive_sum(other)
-        drawn = row * m + column
         for a in range(len(mine)):
             then[a] = 0.0
         for b in range(len(other)):
             chance = probability(other, total_other, b) * sign
             if chance != 0.0:
                 for a in range(len(mine)):
-                    at = a * across + b * along
-                    then[a] += chance * (value if at == drawn else mean(sums, visits, at))
+                    then[a] += chance * means[a * across + b * along]
+        then[taken] += probability(other, total_other, against) * sign * (value - means[drawn])
         expected = 0.0
         for a in range(len(mine)):
             expected += probability(mine, total, a) * then[a]

@@ -31,6 +31,7 @@ from unseen.stacked.openness import check_open
 from unseen.tabular.averaging import catch_up_all
 from unseen.tabular.table import (
     as_arrays,
+    emptied,
     from_arrays,
     grown,
     read_field,
@@ -82,7 +83,8 @@ class Searcher(Declared):
         self.made = 0
         """All simulations, also those of trees that were dropped."""
         self._take_off(random_state(seed))
-        self.drop()
+        self.learnt = Memory(rule.new_table(64), HistoryBaselines.new_table(64), new_totals())
+        self.simulations, self.may_grow = 0, True
 
     def _take_off(self, rng: NDArray[np.uint64]) -> None:
         in_flight = self.leaf.in_flight if isinstance(self.leaf, OutsidePolicy) else 1
@@ -107,7 +109,7 @@ class Searcher(Declared):
 
     def drop(self) -> None:
         """Forget the tree."""
-        self.learnt = Memory(self.rule.new_table(64), HistoryBaselines.new_table(64), new_totals())
+        self.learnt = Memory(emptied(self.learnt.table), emptied(self.learnt.baselines), new_totals())
         self.simulations = 0
         self.may_grow = True
 

@@ -240,6 +240,14 @@ def grown(table: Table, sets: int, cells: int, pairs: int = 0) -> Table:
     return longer
 
 
+def emptied(table: Table) -> Table:
+    """The same memory without any sets: what was written to is known to the machine, and need not be asked for again."""
+    table.ints[: table.size[WORDS]] = 0
+    table.slots[:] = NOWHERE
+    table.size[:2] = (0, 1)
+    return table
+
+
 # For Python -------------------------------------------------------------------------------------------------------------------
 
 
