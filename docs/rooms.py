@@ -26,8 +26,8 @@ ORDER = [
     "solving.outcome", "solving.solvers", "solving.algorithms", "solving.job", "solving.online", "solving.agents",
     "search.aim", "search.flights", "search.root", "search.rules", "search.joint_rules", "search.leaf", "search.tree",
     "search.worst_case", "search.loop", "search.searcher", "search.agents", "arena.names", "arena.referee", "arena.human",
-    "arena.matches", "arena.measures", "arena.plans", "arena.losses", "bench", "reproduce.page", "reproduce.cells",
-    "reproduce.mccfr", "reproduce.oos", "reproduce.smmcts_setup", "reproduce.smmcts_page",
+    "arena.intervals", "arena.matches", "arena.measures", "arena.plans", "arena.losses", "bench",
+    "reproduce.page", "reproduce.cells", "reproduce.mccfr", "reproduce.oos", "reproduce.smmcts_setup", "reproduce.smmcts_page",
     "reproduce.smmcts",
     "cli.common", "cli.games", "cli.exact", "cli.solving", "cli.searching", "cli", "__main__",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ from helpers import all_positions, run_cli
 import unseen
 from unseen import Position, Searcher, UnseenError, load
 from unseen.compiling import as_python, kernel
-from unseen.game import PUBLIC
+from unseen.game import PUBLIC, TERMINAL
 from unseen.reproduce import smmcts, smmcts_page
 from unseen.search.joint_rules import (
     FILLINGS,
@@ -26,6 +26,7 @@ from unseen.search.joint_rules import (
 from unseen.search.root import at_histories
 from unseen.search.tree import joint_key
 from unseen.tabular.table import find, kept_of_both, n_actions, n_second
+from unseen.testing import check_game
 
 GAME = "goofspiel(cards=3, payoff=point_difference)"
 AGENTS = ("duct", "exp3", "rm", "sm_oos", "oos_plus")
@@ -315,7 +316,7 @@ def test_what_a_plan_can_lose(rule):
     found = searcher.recommendations(form.players)
     strategy = form.strategy(*(tree.behaviour(sums) for tree, sums in zip(form.players, found, strict=True)))
     low, high = searcher.worst_case()
-    assert form.evaluate(strategy).best_response == pytest.approx((high, -low))
+    assert form.evaluate(strategy).best_response == pytest.approx((high, -low), abs=1e-9)
     with pytest.raises(UnseenError, match="depth is -1, but must be at least 0"):
         searcher.worst_case((), -1, values)
     with pytest.raises(UnseenError, match="a joint move is being made"):
@@ -364,7 +365,7 @@ def test_plans_are_measured_in_workers_and_resumed(tmp_path):
     assert (curve.below(np.inf) == 1.0).all()
     with pytest.raises(UnseenError, match="does not search over joint moves"):
         unseen.depth_limited(spec, "random", 2, searches=1, workers=1)
-    with pytest.raises(UnseenError, match="depth is -1, but must be at least 0"):
+    with pytest.raises(UnseenError, match="depth is -1, but must be a whole number, at least 0"):
         unseen.depth_limited(spec, "rm", (2, -1))
     with pytest.raises(UnseenError, match="every is 9, but must be at most simulations, 5"):
         unseen.convergence(spec, "rm", simulations=5, every=9)
@@ -421,6 +422,7 @@ def test_the_paper_is_reproduced(tmp_path, monkeypatch):
     result = json.loads(done.stdout)
     page = (tmp_path / "quick.md").read_text()
     assert (tmp_path / "figure4_quick.png").exists()
+    assert {claim["held"] for claim in result["claims"]} == {None}  # so small a game says nothing of the paper's
     for words in ("(80.9)", "(-1.71)", "| RM | ", "(138,284)", "ties within 0.01", "expected loss", "(12.87)"):
         assert words in page
     assert len(result["claims"]) == 14
@@ -439,3 +441,117 @@ def test_what_intervals_decide():
     assert (below(unsure, sure), below(sure, unsure), below(sure, smmcts_page.Estimate(3.0, 0.1, 9))) == (True, False, True)
     assert smmcts_page.all_of([True, None]) is None
     assert smmcts_page.all_of([True, None, False]) is False
+
+
+class OneWay(unseen.Game):
+    """Three rounds; in the second the first player has one action and the second three, and a large lead cannot be lost.
+
+    `reduced` forgets what the first player chose first, but only before the second round: whoever comes to the third without being
+    reduced still has it, in a state that no walk over reduced states has seen.
+    """
+
+    state = np.dtype([("turn", "i1"), ("first", "i1"), ("second", "i1"), ("lead", "i1"), ("scar", "i1")])
+    num_actions = 3
+    max_length = 6
+    simultaneous = True
+
+    def start(self, s):
+        s.turn = 0
+        s.first = -1
+        s.second = -1
+        s.lead = 0
+        s.scar = 0
+
+    def player(self, s):
+        return TERMINAL if s.turn == 3 else 0 if s.first < 0 else 1
+
+    def actions(self, s, out):
+        n = 1 if s.turn == 1 and s.first < 0 else 2 if s.turn == 0 else 3
+        for k in range(n):
+            out[k] = k
+        return n
+
+    def apply(self, s, a, tell):
+        if s.first < 0:
+            s.first = a
+        else:
+            tell[PUBLIC] = 1 + s.first * 3 + a
+            s.lead += 2 * (s.turn == 0) * (s.first > a) + (s.turn > 0) * ((s.first + a) % 2 - (a == 2))
+            if s.turn == 0:
+                s.scar = s.first
+            s.turn += 1
+            s.first = -1
+
+    def utility(self, s, who):
+        won = min(max(s.lead, -1), 1)
+        return float(won if who == 0 else -won)
+
+    def settled(self, s):
+        return s.lead >= 4
+
+    def reduced(self, s):
+        if s.turn == 1:
+            s.scar = 0
+        return 0.0, 1.0
+
+
+def test_games_of_other_shapes():
+    """Unequal numbers of actions, a settled ending, and a state that only comes about if nothing was reduced on the way."""
+    game = OneWay()
+    check_game(game)
+    reference, values = (unseen.backward_induction(game, workers=1) for _ in range(2))
+    searcher = Searcher(game, JointRegretMatching(), targeting="none", seed=2)
+    searcher.run(300)
+    for d in range(4):
+        expected = [depth_by_hand(searcher, reference, Position(game), d, follower) for follower in (0, 1)]
+        assert searcher.worst_case((), d, values) == pytest.approx(expected, abs=1e-9)
+        assert (values.added > 0) == (d >= 2)  # a state was missing, and is there now
+    for position in all_positions(game):
+        if position.player == 0:
+            payoffs = reference.at(position).payoffs
+            for i, a in enumerate(position.actions):
+                after = [reference.at(position.child(a).child(b)).value for b in position.child(a).actions]
+                assert payoffs[i] == pytest.approx(after, abs=1e-9)
+
+
+def test_values_of_another_game_are_refused():
+    game, other = load(GAME), unseen.backward_induction("goofspiel(cards=3)")
+    searcher = Searcher(game, JointRegretMatching(), targeting="none", seed=2)
+    searcher.run(10)
+    with pytest.raises(UnseenError, match="they are those of goofspiel"):
+        searcher.worst_case((), 2, other)
+    other.stopped = True
+    with pytest.raises(UnseenError, match="not complete"):
+        unseen.expected_loss("goofspiel(cards=3)", "random", games=2, values=other)
+    with pytest.raises(UnseenError, match="is not one over joint moves"):
+        Searcher(game, unseen.rules.OnlineOutcomeSampling()).worst_case()
+
+
+def test_the_command_line_of_measures(tmp_path):
+    """What does not go together is refused in a sentence, before anything is done; a file that is no checkpoint is left alone."""
+    run_cli("value", GAME, "--out", str(tmp_path / "g.values"))
+    held = (tmp_path / "g.values").read_bytes()
+    few = (GAME, "rm(simulations=50)")
+    for wrong, said in (
+        (("--method", "depth"), "needs --depth"),
+        (("--method", "depth", "--depth", "-1"), "depth is -1"),
+        (("--method", "root", "--depth", "2"), "--depth is for --method depth, not for root"),
+        (("--every", "7"), "--every is for --method convergence, not for stitching"),
+        (("--method", "loss", "--games", "3"), "must be an even number"),
+        (("--method", "loss", "--out", "x"), "makes none"),
+        (("--method", "loss", "--games", "2", "--keep", str(tmp_path / "g.values")), "there is another file of that name"),
+        (("--method", "convergence"), "by `simulations` alone"),
+        (("--method", "convergence", "--seconds", "1"), "not --seconds"),
+        (("--method", "loss", "--values", str(tmp_path / "none.values")), "cannot be read"),
+    ):
+        done = run_cli("measure", *few, *wrong, "--workers", "1")
+        assert (done.returncode, said in done.stderr, "Traceback" in done.stderr) == (2, True, False), done.stderr
+    assert (tmp_path / "g.values").read_bytes() == held
+    assert run_cli("measure", "goofspiel(cards=9)", "random", "--method", "depth", "--depth", "2").returncode == 2  # at once
+    for right in (("depth", "--depth", "2"), ("loss",)):
+        done = run_cli("measure", *few, "--method", *right, "--games", "2", "--values", str(tmp_path / "g.values"), "--workers",
+                       "1", "--json")  # fmt: skip
+        assert json.loads(done.stdout)["method"] == right[0]
+        assert "Infinity" not in done.stdout
+    done = run_cli("match", GAME, "random", "random", "--games", "4", "--paired", "--workers", "1", "--json")
+    assert json.loads(done.stdout)["paired"] is True

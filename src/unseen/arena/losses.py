@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.agents import Agent, Budget
-from unseen.arena.matches import Z, first_seat
+from unseen.arena.intervals import for_json, margin, of_pairs, plus_minus
+from unseen.arena.matches import first_seat
 from unseen.arena.names import check_agent, make_agent
 from unseen.arena.plans import values_in_a_file
 from unseen.arena.referee import Played, play
@@ -53,7 +53,7 @@ class Losses(Result):
     @property
     def margin(self) -> float:
         """Half of a 95% interval of the mean."""
-        return _margin(self.losses)
+        return margin(of_pairs(self.losses))
 
     @property
     def title(self) -> str:
@@ -61,24 +61,19 @@ class Losses(Result):
 
     def as_dict(self) -> dict[str, Any]:
         return {
-            "game": self.game.spec, "agent": self.agent, "method": "loss", "loss": self.mean, "margin": self.margin,
+            "game": self.game.spec, "agent": self.agent, "method": "loss", "loss": self.mean,
+            "margin": for_json(self.margin),
             "games": int((~np.isnan(self.losses)).sum()), "mean_payoff": float(np.nanmean(self.payoffs)),
-            "payoff_margin": _margin(self.payoffs), "simulations": self.simulations, "complete": self.is_complete,
+            "payoff_margin": for_json(margin(of_pairs(self.payoffs))), "simulations": self.simulations,
+            "complete": self.is_complete,
         }  # fmt: skip
 
     def rows(self) -> dict[str, Any]:
         return {
-            "expected loss a game": f"{self.mean:.4g} ± {self.margin:.2g} (95%)",
-            "mean payoff, luck included": f"{np.nanmean(self.payoffs):.4g} ± {_margin(self.payoffs):.2g}",
+            "expected loss a game": plus_minus(self.mean, self.margin),
+            "mean payoff, luck included": plus_minus(np.nanmean(self.payoffs), margin(of_pairs(self.payoffs))),
             "games": int((~np.isnan(self.losses)).sum()),
         } | ({} if self.is_complete else {"stopped": "by Ctrl-C"})
-
-
-def _margin(samples: NDArray[np.float64]) -> float:
-    """Half of a 95% interval of the mean; pairs are the draws."""
-    pairs = samples.reshape(-1, 2).mean(axis=1)
-    pairs = pairs[~np.isnan(pairs)]
-    return Z * float(pairs.std(ddof=1)) / sqrt(len(pairs)) if len(pairs) > 1 else float("inf")
 
 
 def expected_loss(
@@ -103,7 +98,7 @@ def expected_loss(
         check_agent(agent, game)
     about = {"method": "loss", "agent": name, "seed": seed, "budget": repr(budget), "games": games}
     found = Rows(games, 3)
-    with values_in_a_file(game, values, progress) as file:
+    with values_in_a_file(game, values, workers, progress) as file:
         found.run(
             game, AgainstOptimal, (game, agent, seed, budget, file), range(games), about, save, resume, workers, watch, progress
         )

@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from math import sqrt
+from math import isfinite, sqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from unseen.agents import Agent, Budget
+from unseen.arena.intervals import margin, of_pairs
 from unseen.arena.names import check_agent, make_agent
 from unseen.arena.referee import Played, play
 from unseen.errors import UnseenError
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 Z = 1.959963984540054
 """The normal quantile of 95% intervals."""
+ENOUGH = 20
+"""Games that are enough for an interval from pairs."""
 
 
 @dataclass(repr=False)
@@ -56,14 +59,8 @@ class Match(Result):
     @property
     def ci(self) -> tuple[float, float] | None:
         """The 95% interval of the mean payoff; None if there are too few games to tell."""
-        draws, mean = self.payoffs, self.mean
-        if self.paired:  # a pair is one draw
-            draws = [(x + y) / 2 for x, y in zip(draws[::2], draws[1::2], strict=False)]
-        n = len(draws)
-        if n < 2:
-            return None
-        margin = Z * sqrt(sum((x - mean) ** 2 for x in draws) / (n - 1) / n)
-        return mean - margin, mean + margin
+        half = margin(of_pairs(self.payoffs) if self.paired else self.payoffs)
+        return (self.mean - half, self.mean + half) if isfinite(half) else None
 
     @property
     def wins(self) -> int:
@@ -79,7 +76,11 @@ class Match(Result):
 
     @property
     def rate(self) -> tuple[float, float, float]:
-        """The rate of wins, a draw counting half, and its 95% interval."""
+        """The rate of wins, a draw counting half, and its 95% interval; pairs of games, where there are any, are the draws."""
+        scores = 0.5 * (1.0 + np.sign(self.payoffs))
+        half = margin(of_pairs(scores)) if self.paired and len(scores) >= ENOUGH else 0.0
+        if half > 0.0:
+            return float(scores.mean()), max(0.0, float(scores.mean()) - half), min(1.0, float(scores.mean()) + half)
         return agresti_coull(self.wins + 0.5 * self.draws, len(self.games))
 
     @property
@@ -109,7 +110,7 @@ class Match(Result):
         rows: dict[str, Any] = {
             "first": self.names[0],
             "second": self.names[1],
-            "games": len(self.games),
+            "games": f"{len(self.games):,}, in pairs with the same chance" if self.paired else len(self.games),
             "mean payoff of the first": f"{self.mean:+.4f}"
             + (f"   (95%: {self.ci[0]:+.4f} to {self.ci[1]:+.4f})" if self.ci else ""),
             "wins, draws, losses": f"{self.wins:,}, {self.draws:,}, {self.losses:,}",
@@ -125,7 +126,8 @@ class Match(Result):
 
     def figure(self) -> Figure:
         """The mean payoff of the first agent after each game, with its 95% interval, as a Matplotlib figure."""
-        payoffs, games = np.array(self.payoffs), np.arange(1, len(self.games) + 1)
+        payoffs = of_pairs(self.payoffs) if self.paired else np.array(self.payoffs)
+        games = np.arange(1, len(payoffs) + 1)
         means = np.cumsum(payoffs) / games
         spread = np.sqrt(np.maximum(np.cumsum(payoffs**2) / games - means**2, 0.0) / np.maximum(games - 1, 1))
         figure = new_figure(6.4, 4.0)
@@ -133,7 +135,11 @@ class Match(Result):
         axes.plot(games, means, linewidth=1.4)
         axes.fill_between(games, means - Z * spread, means + Z * spread, alpha=0.2)
         axes.axhline(0.0, color="black", linewidth=0.8)
-        axes.set(xlabel="games", ylabel=f"mean payoff of {self.names[0]}", title=f"{self.game.spec}, against {self.names[1]}")
+        axes.set(
+            xlabel="pairs of games" if self.paired else "games",
+            ylabel=f"mean payoff of {self.names[0]}",
+            title=f"{self.game.spec}, against {self.names[1]}",
+        )
         axes.spines[["top", "right"]].set_visible(False)
         return figure
 
@@ -228,7 +234,8 @@ def record(result: Match, k: int) -> dict[str, Any]:
     """Game number `k` of a match as one object of JSON."""
     played, seat = result.games[k], first_seat(k)
     return {
-        "game": result.game.spec, "agents": result.names, "seed": result.seed, "number": k, "first_agent_is_player": seat,
+        "game": result.game.spec, "agents": result.names, "seed": result.seed, "number": k, "paired": result.paired,
+        "first_agent_is_player": seat,
         "history": played.history, "payoff": played.payoffs[seat], "fault": str(played.fault) if played.fault else None,
     }  # fmt: skip
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,7 @@ from unseen.loading import load
 from unseen.position import Percept, Position, random_walk
 from unseen.run import checkpoint
 from unseen.run.progress import InterruptsHeld, watched
+from unseen.run.rows import SAVE_SECONDS, Watcher
 from unseen.run.workers import run_all
 from unseen.show.results import Result, number
 from unseen.tabular.strategy import Strategy
@@ -47,7 +48,6 @@ from unseen.tabular.strategy import Strategy
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-SAVE_SECONDS = 20.0
 HEAD_DEPTH = 1
 """Stitching is cut into tasks at the sets before which their player has made so many choices."""
 Floats = NDArray[np.float64]
@@ -116,10 +116,6 @@ class Measured(Result):
         return self.strategy.figure()
 
 
-Watcher = Callable[[int, int, int], None]
-"""Called with tasks done, tasks in all, and simulations made."""
-
-
 def measure(
     game: Game | str, agent: str | Agent, method: str = "stitching", *, games: int = 100, seed: int = 0,
     workers: int | None = None, budget: Budget | None = None, save: Path | None = None, resume: bool = False,
@@ -143,7 +139,8 @@ def measure(
     """
     game = load(game)
     if method not in METHODS:
-        raise UnseenError(f"method is {method!r}, but must be one of {', '.join(METHODS)}, depth, convergence, loss.")
+        more = "for others see depth_limited, convergence and expected_loss"
+        raise UnseenError(f"method is {method!r}, but must be one of {', '.join(METHODS)}; {more}.")
     if games < 1:
         raise UnseenError(f"games is {games}, but must be at least 1.")
     name = agent if isinstance(agent, str) else agent.name

@@ -8,10 +8,9 @@ plan falls with the simulations (Figure 4). Neither needs the game enumerated.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from math import sqrt
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -20,15 +19,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.agents import Agent, Budget
-from unseen.arena.matches import Z
-from unseen.arena.names import check_agent, make_agent
+from unseen.arena.intervals import for_json, margins, plus_minus
+from unseen.arena.names import AGENTS, check_agent, make_agent
 from unseen.arena.referee import seeds
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import load
 from unseen.position import Position
 from unseen.run.rows import Rows, Watcher
-from unseen.search.agents import JointSearchAgent
+from unseen.search.agents import JOINT, JointSearchAgent
 from unseen.show.figures import new_figure
 from unseen.show.results import Result
 from unseen.stacked.openness import check_open
@@ -51,8 +50,8 @@ class DepthLimited(Result):
     agent: str
     depths: tuple[int, ...]
     """For how many moves they are followed."""
-    starts: list[tuple[int, ...]]
-    """The histories at which searches begin: the first at which players choose."""
+    starts: dict[tuple[int, ...], float]
+    """The histories at which searches begin, the first at which players choose, with their probabilities."""
     losses: Floats
     """(depths, starts, searches, 2) Ex_d of each player's part of the plan; nan where no search was made."""
     simulations: int
@@ -68,16 +67,19 @@ class DepthLimited(Result):
 
     @property
     def mean(self) -> Floats:
-        """(depths,) Ex_d: the mean over starts, searches and players."""
-        mean: Floats = self.means.mean(axis=1)
+        """(depths,) Ex_d: the mean over starts, by their probabilities, searches and players."""
+        mean: Floats = self.means @ self.weights
         return mean
+
+    @property
+    def weights(self) -> Floats:
+        """(starts,) their probabilities; where some were not searched, of the others."""
+        return np.array(list(self.starts.values())) / sum(self.starts.values())
 
     @property
     def margin(self) -> Floats:
         """(depths,) half of a 95% interval. A search is one draw; its two players are not taken for independent."""
-        each = self.losses.mean(axis=3)
-        counts = np.maximum((~np.isnan(each)).sum(axis=2), 2)
-        margin: Floats = Z * np.sqrt((np.nanvar(each, axis=2) / (counts - 1)).sum(axis=1)) / len(self.starts)
+        margin: Floats = np.sqrt(margins(self.losses.mean(axis=3)) ** 2 @ self.weights**2)
         return margin
 
     @property
@@ -95,7 +97,7 @@ class DepthLimited(Result):
 
     def as_dict(self) -> dict[str, Any]:
         found = [
-            {"depth": d, "mean": float(mean), "margin": float(margin), "starts": at_starts.tolist()}
+            {"depth": d, "mean": float(mean), "margin": for_json(margin), "starts": at_starts.tolist()}
             for d, mean, margin, at_starts in zip(self.depths, self.mean, self.margin, self.means, strict=True)
         ]
         return {
@@ -107,7 +109,7 @@ class DepthLimited(Result):
     def rows(self) -> dict[str, Any]:
         rows: dict[str, Any] = {}
         for d, mean, margin in zip(self.depths, self.mean, self.margin, strict=True):
-            rows[f"Ex_{d}, mean of both players"] = f"{mean:.4g} ± {margin:.2g} (95%)"
+            rows[f"Ex_{d}, mean of both players"] = plus_minus(mean, margin)
         rows["searches"] = self.searches
         rows["simulations"] = f"{self.simulations:,}, {self.rate:,.0f} a second and core"
         return rows | ({} if self.is_complete else {"stopped": "by Ctrl-C"})
@@ -131,16 +133,16 @@ def depth_limited(
     Ctrl-C ends it and keeps what there is.
     """
     game = load(game)
-    depths = (depths,) if isinstance(depths, int) else tuple(depths)
-    if not depths or min(depths) < 0:
-        raise UnseenError(f"depth is {min(depths, default=None)}, but must be at least 0.")
+    depths = tuple(depths) if isinstance(depths, Iterable) else (depths,)
+    if not depths or not all(isinstance(depth, (int, np.integer)) and depth >= 0 for depth in depths):
+        wrong = [depth for depth in depths if not isinstance(depth, (int, np.integer)) or depth < 0]
+        raise UnseenError(f"depth is {wrong[0] if wrong else 'nothing'}, but must be a whole number, at least 0.")
     if searches < 1:
         raise UnseenError(f"searches is {searches}, but must be at least 1.")
     name = _check(game, agent)
-    position = Position(game)
-    starts: list[tuple[int, ...]] = [(a,) for a in position.actions] if position.is_chance else [()]
+    starts = dict(first_choices(Position(game)))
     tasks = [(k, search) for search in range(searches) for k in range(len(starts))]
-    with values_in_a_file(game, values, progress) as file:
+    with values_in_a_file(game, values, workers, progress) as file:
         about = {
             "method": "depth",
             "agent": name,
@@ -149,12 +151,23 @@ def depth_limited(
             "depths": list(depths),
             "tasks": len(tasks),
         }
-        job = game, agent, seed, budget, depths, starts, file
+        job = game, agent, seed, budget, depths, list(starts), file
         found = Rows(len(tasks), 2 + 2 * len(depths))
         found.run(game, ByDepth, job, tasks, about, save, resume, workers, watch, progress)
     losses = found.results[:, 2:].reshape(searches, len(starts), len(depths), 2).transpose(2, 1, 0, 3)
     simulations, spent = found.results[found.done][:, :2].sum(axis=0)
-    return DepthLimited(game, name, depths, starts, losses, int(simulations), float(spent), found.is_complete)
+    made = [k for k in range(len(starts)) if found.done[k]]  # the first search at each
+    kept = {start: chance for k, (start, chance) in enumerate(starts.items()) if k in made}
+    return DepthLimited(game, name, depths, kept, losses[:, made], int(simulations), float(spent), found.is_complete)
+
+
+def first_choices(position: Position, chance: float = 1.0) -> Iterator[tuple[tuple[int, ...], float]]:
+    """The first histories at which players choose, with their probabilities."""
+    if position.is_chance:
+        for a, p in zip(position.actions, position.chance_probabilities, strict=True):
+            yield from first_choices(position.child(a), chance * p)
+    elif not position.is_terminal:
+        yield position.history, chance
 
 
 class ByDepth:
@@ -193,25 +206,22 @@ class Convergence(Result):
     simulations: NDArray[np.int64]
     """(points,)"""
     exploitability: Floats
-    """(runs, points) the sum of both best-response values; nan where a run was not made."""
+    """(runs, points) the sum of both best-response values."""
     is_complete: bool = True
 
     @property
     def mean(self) -> Floats:
-        mean: Floats = np.nanmean(self.exploitability, axis=0)
+        mean: Floats = self.exploitability.mean(axis=0)
         return mean
 
     @property
     def margin(self) -> Floats:
         """(points,) half of a 95% interval of the mean."""
-        runs = max(2, int((~np.isnan(self.exploitability[:, 0])).sum()))
-        margin: Floats = Z * np.nanstd(self.exploitability, axis=0) / sqrt(runs - 1)
-        return margin
+        return margins(self.exploitability.T)
 
     def below(self, threshold: float) -> Floats:
         """(points,) the share of runs that are less exploitable than a threshold."""
-        made = self.exploitability[~np.isnan(self.exploitability[:, 0])]
-        share: Floats = (made < threshold).mean(axis=0)
+        share: Floats = (self.exploitability < threshold).mean(axis=0)
         return share
 
     @property
@@ -221,14 +231,14 @@ class Convergence(Result):
     def as_dict(self) -> dict[str, Any]:
         return {
             "game": self.game.spec, "agent": self.agent, "method": "convergence", "simulations": self.simulations.tolist(),
-            "mean": self.mean.tolist(), "margin": self.margin.tolist(), "runs": self.exploitability.tolist(),
+            "mean": self.mean.tolist(), "margin": [for_json(x) for x in self.margin], "runs": self.exploitability.tolist(),
             "complete": self.is_complete,
         }  # fmt: skip
 
     def rows(self) -> dict[str, Any]:
         shown = np.unique(np.linspace(0, len(self.simulations) - 1, 6).astype(int))
         rows: dict[str, Any] = {
-            f"after {self.simulations[k]:,} simulations": f"{self.mean[k]:.4g} ± {self.margin[k]:.2g}" for k in shown
+            f"after {self.simulations[k]:,} simulations": plus_minus(self.mean[k], self.margin[k]) for k in shown
         }
         rows["runs"] = len(self.exploitability)
         return rows | ({} if self.is_complete else {"stopped": "by Ctrl-C"})
@@ -238,7 +248,8 @@ class Convergence(Result):
         figure = new_figure(6, 4)
         axes = figure.subplots()
         axes.plot(self.simulations, self.mean)
-        axes.fill_between(self.simulations, self.mean - self.margin, self.mean + self.margin, alpha=0.2)
+        if len(self.exploitability) > 1:
+            axes.fill_between(self.simulations, self.mean - self.margin, self.mean + self.margin, alpha=0.2)
         axes.set(xlabel="simulations", ylabel="exploitability (sum)", title=self.title, ylim=(0, None))
         axes.grid(alpha=0.3)
         return figure
@@ -252,7 +263,7 @@ def convergence(
     """The exploitability of what a search from the start of a game recommends everywhere, `every` so many of its `simulations`.
 
     - `game`: a game, or what names one: simultaneous, nothing hidden but the move being made, and small enough to walk through.
-    - `agent`: one that searches over joint moves, or what names it; its own simulations do not count here.
+    - `agent`: one that searches over joint moves, or what names it, with no simulations or seconds of its own.
     - `runs`: searches, each with a seed of its own.
     - `seed`, `workers`, `save`, `resume`, `watch`, `progress`: as in `measure`.
     """
@@ -263,11 +274,11 @@ def convergence(
     if every > simulations:
         raise UnseenError(f"every is {every}, but must be at most simulations, {simulations}.")
     name = _check(game, agent)
-    points = np.arange(every, simulations + 1, every)
+    points = np.unique([*range(every, simulations, every), simulations])
     about = {"method": "convergence", "agent": name, "seed": seed, "every": every, "simulations": simulations, "runs": runs}
     found = Rows(runs, 1 + len(points))
     found.run(game, Run, (game, agent, seed, points), range(runs), about, save, resume, workers, watch, progress)
-    return Convergence(game, name, points, found.results[:, 1:], found.is_complete)
+    return Convergence(game, name, points, found.results[found.done, 1:], found.is_complete)
 
 
 class Run:
@@ -276,6 +287,8 @@ class Run:
     def __init__(self, game: Game, agent: str | Agent, seed: int, points: NDArray[np.int64]) -> None:
         self.game, self.seed, self.steps = game, seed, np.diff(points, prepend=0).tolist()
         self.agent = _joint_agent(agent, game)
+        if self.agent.simulations or self.agent.seconds:
+            raise UnseenError(f"agent {self.agent.name!r}: here it is said by `simulations` alone how many it makes.")
 
     def __call__(self, task: int) -> Floats:
         """Simulations, and the exploitability after each step."""
@@ -294,24 +307,29 @@ class Run:
 def _check(game: Game, agent: str | Agent) -> str:
     """The name of an agent that can do this."""
     check_open(game, "a search over joint moves")
-    if isinstance(agent, str):
-        check_agent(agent, game)
-        return agent
-    return _joint_agent(agent, game).name
+    if not isinstance(agent, str):
+        return _joint_agent(agent, game).name
+    check_agent(agent, game)
+    name = agent.split("(")[0].strip()
+    if name in AGENTS and name not in JOINT:
+        raise _not_joint(agent)
+    return agent
 
 
 @contextmanager
-def values_in_a_file(game: Game, values: Values | Path | str | None, progress: bool | None) -> Iterator[Path]:
+def values_in_a_file(
+    game: Game, values: Values | Path | str | None, workers: int | None, progress: bool | None
+) -> Iterator[Path]:  # fmt: skip
     """A file with the exact values of a game, for workers; if there are none, it is solved now."""
     if isinstance(values, (Path, str)):
-        if Values.load(values, game).stopped:
-            raise UnseenError(f"values file {values}: it is not complete; go on with `unseen value --resume`.")
+        Values.load(values, game).check(game)
         yield Path(values)
         return
     with TemporaryDirectory() as folder:
-        solved = values or backward_induction(game, progress=progress)
-        if solved.stopped:
+        solved = values or backward_induction(game, workers=workers, progress=progress)
+        if values is None and solved.stopped:
             raise KeyboardInterrupt
+        solved.check(game)
         solved.save(file := Path(folder) / "game.values")
         yield file
 
@@ -319,5 +337,9 @@ def values_in_a_file(game: Game, values: Values | Path | str | None, progress: b
 def _joint_agent(agent: str | Agent, game: Game) -> JointSearchAgent:
     made = make_agent(agent, game) if isinstance(agent, str) else agent
     if not isinstance(made, JointSearchAgent):
-        raise UnseenError(f"agent {made.name!r}: it does not search over joint moves, as duct, exp3, rm, sm_oos and oos_plus do.")
+        raise _not_joint(made.name)
     return made
+
+
+def _not_joint(name: str) -> UnseenError:
+    return UnseenError(f"agent {name!r}: it does not search over joint moves, as {', '.join(JOINT)} do.")

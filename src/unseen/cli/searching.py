@@ -80,7 +80,7 @@ def measure(
         list[int] | None, typer.Option(help="For how many moves a plan is followed, of --method depth; may be given several times.")
     ] = None,
     values: Annotated[Path | None, typer.Option(help="The file of exact values for depth and loss; without, it solves.")] = None,
-    every: Annotated[int, typer.Option(min=1, help="Simulations between the points of --method convergence.")] = 1000,
+    every: Annotated[int | None, typer.Option(help="Simulations between the points of --method convergence: 1,000.")] = None,
     picture: Annotated[Path | None, typer.Option(help="Draw the curve of --method convergence to this file.")] = None,
     out: Annotated[Path | None, typer.Option(help="Save the strategy to this file.")] = None,
     keep: Annotated[Path | None, typer.Option(help="Keep what has been found in this file, for --resume.")] = None,
@@ -88,20 +88,25 @@ def measure(
     workers: Workers = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """The exact exploitability of the strategy that a searching agent plays. Ctrl-C evaluates what there is."""
+    from unseen.run.checkpoint import check_place
     from unseen.run.files import check_file
     from unseen.show.figures import check_picture, save_picture
 
     if resume and keep is None:
         raise UnseenError("--resume needs --keep: the file in which the work is kept.")
-    belongs = {"depth": (("depth",), depth), "values": (("depth", "loss"), values), "picture": (("convergence",), picture)}
+    belongs = {
+        "depth": (("depth",), depth), "values": (("depth", "loss"), values), "every": (("convergence",), every),
+        "picture": (("convergence",), picture),
+    }  # fmt: skip
     for name, (owners, given) in belongs.items():
-        if given and method not in owners:
+        if given not in (None, []) and method not in owners:
             raise UnseenError(f"--{name} is for --method {' or '.join(owners)}, not for {method}.")
     if out is not None and method in ("depth", "convergence", "loss"):
         raise UnseenError(f"--out saves a strategy, and --method {method} makes none.")
-    for path in (out, keep):
-        if path is not None:
-            check_file(path)
+    if out is not None:
+        check_file(out)
+    if keep is not None:
+        check_place(keep)
     if picture is not None:
         check_picture(picture)
     budget = _budget(simulations, seconds)
@@ -121,7 +126,9 @@ def measure(
 
         if seconds:
             raise UnseenError("--method convergence counts simulations: give --simulations, not --seconds.")
-        curve = convergence(game, agent, runs=games, simulations=simulations or 100_000, every=every, **work)
+        curve = convergence(
+            game, agent, runs=games, simulations=simulations or 100_000, every=1000 if every is None else every, **work
+        )
         if picture is not None:
             save_picture(curve.figure(), picture)
         show_result(as_json, curve, the_picture_is_in=picture)

@@ -27,12 +27,26 @@ class Cells:
         """One measurement: read if it is there, done and written if not, or if it was made with other arguments."""
         kind = "quick" if self.is_quick else "full"
         file = self.folder / "cells" / f"{kind}_seed{self.seed}_{name.replace(' ', '_')}.json"
-        found = json.loads(file.read_text()) if file.exists() else {}
+        found = _read(file)
         if found.get("of") != [*args]:
             self.say(name)
             self.part = file.with_suffix(".part")
+            asked = file.with_suffix(".asked")  # of what the part is
+            if not asked.exists() or _read(asked).get("of") != [*args]:
+                self.part.unlink(missing_ok=True)
+                write_atomically(asked, [json.dumps({"of": args}).encode()])
             found = {"of": args, **compute(*args)}
             write_atomically(file, [json.dumps(found).encode()])
-            self.part.unlink(missing_ok=True)
+            for path in (self.part, asked):
+                path.unlink(missing_ok=True)
             self.has_news = True
         self.cells[name] = found
+
+
+def _read(file: Path) -> Cell:
+    """What is in a cell's file; nothing, if there is none or it is damaged."""
+    try:
+        found = json.loads(file.read_text())
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}

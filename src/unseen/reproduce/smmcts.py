@@ -34,13 +34,19 @@ class Experiment(Cells):
         self.values = folder / f"goof{scale.cards_2}.values"
 
     def run(self) -> None:
-        """Do what is missing; the page is written after each part with something new."""
+        """Do what is missing; the page is written after each part with something new, and when Ctrl-C ends it."""
+        try:
+            self.measure()
+        finally:
+            self.write()
+
+    def measure(self) -> None:
         scale = self.scale
         for half in HALVES:
             for name in NAMES:
-                self.curve(half, name, agent(name, half, 4))
+                self.curve(half, name, agent(name, half, scale.cards_4))
             for label, (name, more) in VARIANTS.items():
-                self.curve(half, label, agent(name, half, 4, **more))
+                self.curve(half, label, agent(name, half, scale.cards_4, **more))
         self.write_if_new()
         self.solve()
         specs = {name: agent(name, "PD", scale.cards_2, simulations(name, scale)) for name in NAMES}
@@ -59,7 +65,6 @@ class Experiment(Cells):
                             f"match {half} {' '.join(pair)} {batch}", self.match, scale.table_1[half], *players, scale.games, batch
                         )
                 self.write_if_new()
-        self.write()
 
     def curve(self, half: str, label: str, spec: str) -> None:
         scale = self.scale

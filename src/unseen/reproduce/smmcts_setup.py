@@ -60,6 +60,7 @@ class Scale:
     batches: int
     batches_2: int
     figure_4: dict[str, str]
+    cards_4: int
     runs: int
     iterations: int
     every: int
@@ -68,13 +69,14 @@ class Scale:
 FULL = Scale(
     table_1={"WL": "wl_goofspiel(cards=13)", "PD": "pd_goofspiel(cards=13)"}, cards_1=13, simulations=1.0, games=20,
     table_2="pd_goofspiel(cards=11)", cards_2=11, searches=40, batches=10, batches_2=20,
-    figure_4={"WL": "wl_goofspiel(cards=4)", "PD": "pd_goofspiel(cards=4)"}, runs=100, iterations=100_000, every=1000,
+    figure_4={"WL": "wl_goofspiel(cards=4)", "PD": "pd_goofspiel(cards=4)"}, cards_4=4, runs=100, iterations=100_000, every=1000,
 )  # fmt: skip
 QUICK = Scale(
     table_1={"WL": "goofspiel(cards=5)", "PD": "goofspiel(cards=5, payoff=point_difference)"}, cards_1=5,
     simulations=0.002, games=6,
     table_2="goofspiel(cards=4, payoff=point_difference)", cards_2=4, searches=3, batches=1, batches_2=1,
-    figure_4={"WL": "goofspiel(cards=4)", "PD": "goofspiel(cards=4, payoff=point_difference)"}, runs=5, iterations=3000, every=1000,
+    figure_4={"WL": "goofspiel(cards=4)", "PD": "goofspiel(cards=4, payoff=point_difference)"}, cards_4=4,
+    runs=5, iterations=3000, every=1000,
 )  # fmt: skip
 
 

@@ -27,9 +27,10 @@ class Rows:
 
     def run(
         self, game: Game, make: Callable[..., Any], job: tuple[Any, ...], tasks: Sequence[Any], about: Mapping[str, Any],
-        save: Path | None, resume: bool, workers: int | None, watch: Watcher | None, progress: bool | None,
+        save: Path | str | None, resume: bool, workers: int | None, watch: Watcher | None, progress: bool | None,
     ) -> None:  # fmt: skip
         """Do what is not done: `make(*job)(task)` is a row. Ctrl-C ends it, after at least one."""
+        save = None if save is None else Path(save)
         if resume and save is not None and save.exists():
             arrays = checkpoint.read(save, game, about)[1]
             self.results, self.done = arrays["results"].copy(), arrays["done"] == 1

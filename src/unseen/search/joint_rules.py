@@ -10,6 +10,7 @@ points are here divided by the range of the points.
 from __future__ import annotations
 
 from math import exp, log, sqrt
+from typing import ClassVar
 
 import numpy as np
 
@@ -67,7 +68,7 @@ def in_proportion(weights, chances):
 class JointRule(Rule):
     """What all rules of joint nodes have. A node has `n` actions of player 0 and `m` of player 1, and two fields of each."""
 
-    for_action = ("regrets", "averages")
+    for_action: ClassVar[tuple[str, ...]] = ("regrets", "averages")
     plays = "averages"
     share: bool = parameter(False, help="whether a state is one node whichever way it was come to; otherwise, every history is")
 

@@ -208,6 +208,7 @@ class Searcher(Declared):
 
     def recommended(self, position: Position, player: int) -> NDArray[np.float64]:
         """What `player` should play, shape (n,), at a `position` at which both choose; even, if no simulation has come there."""
+        self._must_be_joint()
         counts = len(position.actions), len(position.child(position.actions[0]).actions)
         mixes = [np.full(n, 1.0 / n) for n in counts]
         states, words = whole_states(self.game, 1)
@@ -224,7 +225,12 @@ class Searcher(Declared):
         are followed for so many moves, of chance or of both players at once; after them everybody plays as well as can be, which is
         worth what the exact `values` say. See unseen.search.worst_case.
         """
+        self._must_be_joint()
         return walk(self.game, self.rule, self.learnt.table, history, depth, values)
+
+    def _must_be_joint(self) -> None:
+        if not self.is_joint:
+            raise UnseenError(f"a search by {type(self.rule).__name__} is not one over joint moves, so it makes no joint plan.")
 
     def recommendations(self, trees: Sequence[Treeplex]) -> list[NDArray[np.float64]]:
         """What each player should do, for the actions of all information sets of its tree, one of `trees`."""

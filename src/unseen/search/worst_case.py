@@ -35,7 +35,9 @@ from unseen.tabular.table import NOWHERE, Table, find, kept_of_both, n_actions, 
 if TYPE_CHECKING:
     from unseen.stacked.values import Values
 
-DONE, MISSING, BROKEN = range(3)
+DONE, MISSING, BROKEN, PAUSED = range(4)
+STANDS_A_CALL = 5_000_000
+"""So that Ctrl-C is noticed in between."""
 NEW = -1
 EVERYTHING = 1 << 40
 """More moves than any game has."""
@@ -224,10 +226,11 @@ def is_optimal_from(stand):
 
 
 @kernel
-def worst_case(game, rule, table, fold, values, notes, stack):
-    """Walk on from the first stand to the end of the walk. Returns DONE, MISSING if a state is not among the values, or BROKEN."""
-    d = 0
-    while True:
+def worst_case(game, rule, table, fold, values, notes, stack, d, budget):
+    """Walk on from stand `d`, for so many stands. Returns DONE, PAUSED, MISSING if a state is not among the values, or BROKEN; and
+    the stand."""
+    while budget > 0:
+        budget -= 1
         stand = stack.stand[d]
         if stand.cell == NEW:
             stand.player = game.player(stack.states[d])
@@ -260,6 +263,7 @@ def worst_case(game, rule, table, fold, values, notes, stack):
             return DONE, 0
         d -= 1
         take_back(game, stack, d)
+    return PAUSED, d
 
 
 def walk(
@@ -272,9 +276,12 @@ def walk(
         raise UnseenError(f"{position}: a joint move is being made there; give the history before it.")
     if depth is not None and (values is None or depth < 0):
         raise UnseenError(f"depth is {depth}, but must be at least 0, and needs the exact values of the game.")
+    if values is not None:
+        values.check(game)
     if values is not None and depth is not None and depth <= position.is_chance:  # the mean of V* is V*
         value = values.at(position).value
         return value, value
+    entered: list[int] = []
     while True:
         fold, slots = _no_values(game) if values is None else (values.fold, values.slots)
         stack = new_stack(game, fold)
@@ -282,12 +289,16 @@ def walk(
         root = stack.stand[0]
         root.left, root.cell = EVERYTHING if depth is None else depth, NEW
         root.key0, root.key1 = (np.uint64(position.key(who)) for who in (0, 1))
-        status, d = worst_case(game, rule, table, fold, slots, notes or (_no_notes(), _no_notes()), stack)
+        status, d = PAUSED, 0
+        while status == PAUSED:
+            status, d = worst_case(game, rule, table, fold, slots, notes or (_no_notes(), _no_notes()), stack, d, STANDS_A_CALL)
         if status == DONE:
             return float(root.low), float(root.high)
-        if status == BROKEN or values is None:
+        missing = [*history, *_led_to(stack, d)]
+        if status == BROKEN or values is None or missing == entered:
             raise GameFault(f"{game.spec}: a walk after the search broke the protocol; `unseen check` says where.")
-        values.enter([*history, *_led_to(stack, d)])
+        values.enter(missing)
+        entered = missing
 
 
 def _no_values(game: Game) -> tuple[Folding | None, Words]:

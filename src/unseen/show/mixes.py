@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-class Answer(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Answer:
     """What a position is worth to the first player, and an equilibrium of the joint move there: a mix for each player."""
 
     value: float
     mixes: tuple[dict[int, float], dict[int, float]]
-    payoffs: NDArray[np.float64] = np.zeros((0, 0))
+    payoffs: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
     """(n, m) what each pair of their actions is worth."""
 
 

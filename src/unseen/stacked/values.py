@@ -106,10 +106,7 @@ class Values(Result):
         In the midst of a joint move that is what it was worth before. Where nobody is to choose, mixes and matrix are empty.
         """
         position = position if isinstance(position, Position) else Position(self.game, position)
-        if position.game != self.game:
-            raise UnseenError(f"{position}: the values are those of {self.game.spec}.")
-        if self.stopped:
-            raise UnseenError(f"{position}: the table of values is not complete; go on with `unseen value --resume`.")
+        self.check(position.game)
         if position.player == 1:
             position = Position(self.game, position.history[:-1])
         if position.is_terminal:
@@ -123,7 +120,7 @@ class Values(Result):
         frames = job.threads[0]
         mixes = frames.simplex.row_mix, frames.simplex.column_mix
         payoff = np.full((len(own), len(other)), value)  # all the same, if the game is settled
-        if frames.frame[0].rows == len(own):
+        if (frames.frame[0].rows, frames.frame[0].columns) == payoff.shape:
             payoff[:] = frames.payoff[0].reshape(self.game.width, -1)[: len(own), : len(other)]
         return Answer(value, (dict(zip(own, mixes[0].tolist())), dict(zip(other, mixes[1].tolist()))), payoff)  # noqa: B905
 
@@ -138,6 +135,13 @@ class Values(Result):
         if not shown:
             raise UnseenError(f"{position}: nobody has anything to choose here.")
         return mixes_figure(self.game.spec, shown)
+
+    def check(self, game: Game) -> None:
+        """Raise if these are not all values of `game`."""
+        if self.game != game:
+            raise UnseenError(f"values: they are those of {self.game.spec}, not of {game.spec}.")
+        if self.stopped:
+            raise UnseenError(f"values of {game.spec}: the table is not complete; go on with `unseen value --resume`.")
 
     def enter(self, history: Sequence[int]) -> None:
         """Add the state after `history` to the table, if only its reduced form is there that one comes to otherwise."""
