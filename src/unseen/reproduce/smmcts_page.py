@@ -236,9 +236,7 @@ class Findings:
             if ours and theirs:
                 new, old = min(ours, key=lambda k: ours[k].mean), min(theirs, key=lambda k: theirs[k].mean)
                 word = {True: "is below", False: "is not below", None: "cannot be told from"}[below(ours[new], theirs[old])]
-                said.append(
-                    f"In {half}-Goof the best of these, *{new}*, {word} the best of the paper's six, *{old}*."
-                )
+                said.append(f"In {half}-Goof the best of these, *{new}*, {word} the best of the paper's six, *{old}*.")
         return " " + " ".join(said) if said else ""
 
     # Claims -----------------------------------------------------------------------------------------------------------------------
