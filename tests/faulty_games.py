@@ -145,10 +145,11 @@ ENTRIES: dict[str, Callable[[Game], object]] = {
 }
 """Each public name that takes a game, with something that uses it."""
 NO_ENTRIES = {
-    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "BeliefTooLarge", "Budget", "Choice", "Enumeration", "Equilibrium", "Evaluation",
-    "Game", "GameFault", "Info", "Match", "Measured", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError", "Solved",
-    "StrategyFileError", "UnseenError", "Values", "__version__", "backward_induction", "game_names", "kernel", "load", "parameter",
-    "piece", "rules",
+    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "BeliefTooLarge", "Budget", "Choice", "Convergence", "DepthLimited", "Enumeration",
+    "Equilibrium", "Evaluation", "Game", "GameFault", "Info", "Losses", "Match", "Measured", "OnlineLearner", "Percept", "Playouts", "Position",
+    "RuleError", "Solved",
+    "StrategyFileError", "UnseenError", "Values", "__version__", "backward_induction", "convergence",
+    "depth_limited", "expected_loss", "game_names", "kernel", "load", "parameter", "piece", "rules",
 }  # fmt: skip
 """Public names that take none, or run nothing of it in compiled code."""
 

@@ -518,7 +518,7 @@ def test_values_of_another_game_are_refused():
     game, other = load(GAME), unseen.backward_induction("goofspiel(cards=3)")
     searcher = Searcher(game, JointRegretMatching(), targeting="none", seed=2)
     searcher.run(10)
-    with pytest.raises(UnseenError, match="they are those of goofspiel"):
+    with pytest.raises(UnseenError, match="the values are those of goofspiel"):
         searcher.worst_case((), 2, other)
     other.stopped = True
     with pytest.raises(UnseenError, match="not complete"):

@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Answer:
     """What a position is worth to the first player, and an equilibrium of the joint move there: a mix for each player."""
 
     value: float
     mixes: tuple[dict[int, float], dict[int, float]]
-    payoffs: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)))
+    payoffs: NDArray[np.float64] = field(default_factory=lambda: np.zeros((0, 0)), compare=False)
     """(n, m) what each pair of their actions is worth."""
 
 

@@ -139,7 +139,7 @@ class Values(Result):
     def check(self, game: Game) -> None:
         """Raise if these are not all values of `game`."""
         if self.game != game:
-            raise UnseenError(f"values: they are those of {self.game.spec}, not of {game.spec}.")
+            raise UnseenError(f"the values are those of {self.game.spec}, not of {game.spec}.")
         if self.stopped:
             raise UnseenError(f"values of {game.spec}: the table is not complete; go on with `unseen value --resume`.")
 
