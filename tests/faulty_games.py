@@ -146,8 +146,8 @@ ENTRIES: dict[str, Callable[[Game], object]] = {
 """Each public name that takes a game, with something that uses it."""
 NO_ENTRIES = {
     "CHANCE", "PUBLIC", "TERMINAL", "Agent", "BeliefTooLarge", "Budget", "Choice", "Convergence", "DepthLimited", "Enumeration",
-    "Equilibrium", "Evaluation", "Game", "GameFault", "Info", "Losses", "Match", "Measured", "OnlineLearner", "Percept", "Playouts", "Position",
-    "RuleError", "Solved",
+    "Equilibrium", "Evaluation", "Game", "GameFault", "Info", "Losses", "Match", "Measured",
+    "OnlineLearner", "Percept", "Playouts", "Position", "RuleError", "Solved",
     "StrategyFileError", "UnseenError", "Values", "__version__", "backward_induction", "convergence",
     "depth_limited", "expected_loss", "game_names", "kernel", "load", "parameter", "piece", "rules",
 }  # fmt: skip
