@@ -47,7 +47,8 @@ READINGS = """\
 - *Verdicts* compare means by their 95% intervals, each comparison by itself. A claim of many comparisons did not hold if one of
   them is significantly the other way round; with sixteen of them that can be chance.
 - *Ex_d* is in points to the player whose plan it is. The paper's formula adds up values and takes a maximum; what is meant, and
-  computed here, is V* less the least that the plan gets."""
+  computed here, is V* less the least that the plan gets. Chance counts as a move, as in its formula, so after an upcard Ex_2 is
+  what one bid loses and Ex_4 two. Both are a half to two thirds of what it prints; why is not known."""
 
 
 EVEN = {"WL": 3.0, "PD": 1.0}
