@@ -48,7 +48,7 @@ READINGS = """\
   them is significantly the other way round; with sixteen of them that can be chance.
 - *Ex_d* is in points to the player whose plan it is. The paper's formula adds up values and takes a maximum; what is meant, and
   computed here, is V* less the least that the plan gets. Chance counts as a move, as in its formula, so after an upcard Ex_2 is
-  what one bid loses and Ex_4 two. Both are a half to two thirds of what it prints; why is not known."""
+  what one bid loses and Ex_4 two. Both are below what it prints, by a quarter to seven tenths; why is not known."""
 
 
 EVEN = {"WL": 3.0, "PD": 1.0}
