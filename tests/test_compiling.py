@@ -11,11 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import ROOT, run_process
+from hypothesis import given
+from hypothesis import strategies as st
 
 from unseen import Game, RuleError, SequenceForm, enumerate_game, load, playouts, solve_exactly
 from unseen.compiling import as_python, kernel, numba_type, piece
+from unseen.compiling.bits import bit_count, nth_bit
 from unseen.engine import extend_key
 from unseen.enumeration.walk import walk
+from unseen.games.goofspiel import Goofspiel
 from unseen.games.kuhn_poker import KuhnPoker
 from unseen.games.matrix_games import MatchingPennies
 
@@ -309,6 +313,32 @@ def test_parameters_cannot_hide_what_every_game_has(name):
 
     with pytest.raises(UnseenError, match=f"a parameter cannot be called '{name}'"):
         type("Hiding", (KuhnPoker,), {"__annotations__": {name: int}, name: 3})
+
+
+class Unlisted(Goofspiel):
+    """Its actions have to be listed."""
+
+    actions = Goofspiel.actions
+
+
+def test_playouts_are_the_same_with_or_without_a_list_of_actions():
+    assert Goofspiel.knows_bits
+    assert not Unlisted.knows_bits
+    assert playouts(Goofspiel(cards=5), 2000, seed=3) == playouts(Unlisted(cards=5), 2000, seed=3)
+
+
+@kernel
+def count_and_find(bits, places):
+    for n in range(bit_count(bits)):
+        places[n] = nth_bit(bits, n)
+    return bit_count(bits)
+
+
+@given(st.sets(st.integers(0, 62)))
+def test_bits_are_counted_and_found(members):
+    places = np.zeros(63, np.int64)
+    count = count_and_find(sum(1 << a for a in members), places)
+    assert places[:count].tolist() == sorted(members)
 
 
 def test_unusual_constants():

@@ -262,7 +262,13 @@ class ChanceDiffers(KuhnPoker):
         return 1.0 / n
 
 
+class BitsForgetOne(KuhnPoker):
+    def bits(self, s):
+        return 1 if s.moves == 1 else 3 if s.dealt == 2 else 7 - (1 << s.card[0] if s.dealt else 0)
+
+
 PLANTED = [
+    (BitsForgetOne, "bits", "bits() returns 0b1, but the actions are [0, 1]", 3),
     (StartLeavesAFieldUnset, "start incomplete", "does not set field 'bets'", 0),
     (PlayerChangesTheState, "player changes the state", "player() changes the state", 3),
     (ApplyIsRandom, "apply not deterministic", "apply() does not do the same twice", 3),

@@ -213,8 +213,12 @@ def test_threads_change_nothing():
     assert np.array_equal(*(each[np.argsort(each[:, 0])] for each in rows))
 
 
-def test_what_was_stopped_is_taken_up_again(tmp_path, monkeypatch):
+@pytest.mark.parametrize("by_walk", [False, True])
+def test_what_was_stopped_is_taken_up_again(tmp_path, monkeypatch, by_walk):
+    """Round by round, also if it was begun by a walk."""
     path = tmp_path / "some.values"
+    if by_walk:
+        monkeypatch.setattr(Goofspiel, "chance_fields", ())
     monkeypatch.setattr("unseen.stacked.job.FIRST_GAMES", 200)
     monkeypatch.setattr("unseen.stacked.job.SECONDS_A_CALL", 0.0)
 
@@ -485,6 +489,61 @@ class Wordy(Goofspiel):
 def test_check_holds_games_to_what_they_say_is_the_same(cls, what):
     report = find_faults(cls(cards=3), histories=300, playouts=20, seconds=0.0)
     assert any("reduced() " in fault.message and what in fault.message for fault in report.faults), report.faults
+
+
+class Lettered(Goofspiel):
+    """Says that chance has a field which the state has not."""
+
+    chance_fields = ("letters",)
+
+
+class Scored(Goofspiel):
+    """For a win or a loss the points stay in the state, where they go by the prize."""
+
+    chance_fields = ("prizes",)
+
+
+class Handed(Goofspiel):
+    """Gives a player's hand to chance."""
+
+    payoff = "point_difference"
+    chance_fields = ("hand",)
+
+
+@pytest.mark.parametrize(
+    ("cls", "what"),
+    [(Lettered, "the state's fields are"), (Scored, "the game is over after the round, or not"), (Handed, "the actions are")],
+)
+def test_check_holds_games_to_what_they_say_is_chance_s_own(cls, what):
+    report = find_faults(cls(cards=3), histories=300, playouts=20, seconds=0.0)
+    assert any("chance_fields " in fault.message and what in fault.message for fault in report.faults), report.faults
+
+
+# Round by round -----------------------------------------------------------------------------------------------------------------
+
+
+def entries(values):
+    """The table, in an order of its own."""
+    rows = values.slots[values.slots[:, -1] != 0]
+    return rows[np.lexsort(rows.T)]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_rounds_find_what_a_walk_finds(monkeypatch, workers):
+    by_rounds = backward_induction(PD5, workers=workers)
+    monkeypatch.setattr(Goofspiel, "chance_fields", ())
+    by_walk = backward_induction(PD5, workers=workers)
+    assert np.array_equal(entries(by_rounds), entries(by_walk))  # to the last bit
+    assert by_rounds.as_dict() | {"seconds": 0} == by_walk.as_dict() | {"seconds": 0}
+
+
+def test_games_without_rounds_are_walked(monkeypatch):
+    whole = backward_induction(WL3, workers=1)
+    monkeypatch.setattr(Goofspiel, "chance_fields", ("prizes",))  # some are settled early
+    assert np.array_equal(entries(backward_induction(WL3, workers=1)), entries(whole))
+    monkeypatch.undo()
+    with pytest.raises(UnseenError, match="but the state's fields are"):
+        backward_induction(Lettered(cards=3), workers=1)
 
 
 # People -----------------------------------------------------------------------------------------------------------------------

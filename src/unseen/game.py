@@ -108,8 +108,17 @@ class Game(Declared, Compiled):
     """True if players 0 and 1 always choose together: 0 moves, then 1, and nobody is told anything in between."""
     num_outcomes: int = 0
     """Chance outcomes are numbers in [0, num_outcomes)."""
+    chance_fields: tuple[str, ...] = ()
+    """Fields of the state that are chance's alone, in a game of rounds: an outcome of chance, then a joint move.
+
+    Outcomes and how likely they are go by these fields alone, and nothing but an outcome changes them. The players' actions, and
+    what a joint move makes of the other fields once `reduced` has written them, go by the other fields alone; what is won may also
+    go by the outcome. A hint: exact values are then computed for all pairs of both at once. None unless a game says so.
+    """
     uniform_chance: ClassVar[bool] = True
     """Whether all chance outcomes are equally likely, i.e. whether `chance` is not overridden."""
+    knows_bits: ClassVar[bool] = False
+    """Whether `bits` is written, and `actions` not rewritten since."""
     plain_state: ClassVar[type[PlainState]]
     """The class of states that the rules see when they run as plain Python."""
 
@@ -128,6 +137,8 @@ class Game(Declared, Compiled):
         if "name" not in vars(cls):
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
         cls.uniform_chance = cls.chance is Game.chance
+        writer = {rule: next(k for k, base in enumerate(cls.__mro__) if rule in vars(base)) for rule in ("actions", "bits")}
+        cls.knows_bits = cls.bits is not Game.bits and writer["bits"] <= writer["actions"]
         if hasattr(cls, "state"):
             cls.plain_state = plain_state_class(cls.__name__, _checked_fields(cls.__name__, cls.state))
 
@@ -200,6 +211,13 @@ class Game(Declared, Compiled):
         """
         return int(u * n)
 
+    def bits(self, s):
+        """The legal actions (or outcomes) of `s` as the bits of a number, 1 << a for action `a`: what `actions` lists.
+
+        A hint, for games with up to 63 actions that keep them so: random playouts then need no list. Not used unless it is written.
+        """
+        return 0
+
     def settled(self, s):
         """Whether the payoffs at `s`, an unfinished game, are the same whatever is still played; `utility` must know them.
 
@@ -262,7 +280,7 @@ class Game(Declared, Compiled):
     def rule_arguments(self) -> dict[str, tuple[Any, ...]]:
         s, numbers = self.new_states(1)[0], np.zeros(max(3, self.width), np.int64)
         return {
-            "start": (s,), "player": (s,), "actions": (s, numbers), "chance": (s, 0, 1),
+            "start": (s,), "player": (s,), "actions": (s, numbers), "bits": (s,), "chance": (s, 0, 1),
             "apply": (s, 0, numbers), "utility": (s, 0), "settled": (s,), "reduced": (s,),
         }  # fmt: skip
 

@@ -285,6 +285,8 @@ def try_out(game: Game) -> None:
                 kind = game.state[name].base
                 if kind.kind in "iu" and not np.array_equal(cut(value, kind), value):
                     position._fault(f"apply sets field {name!r} to {value}, which does not fit its type {kind}")
+            if game.knows_bits and not position.is_terminal and game.bits(position.state) != sum(1 << a for a in position.actions):
+                position._fault(f"bits returns {game.bits(position.state)}, but the actions are {position.actions}")
             if position.is_chance and abs(sum(position.chance_probabilities) - 1.0) > 1e-9:
                 position._fault(f"chance gives probabilities that sum to {sum(position.chance_probabilities)}, not to 1")
         _ = position.utilities

@@ -9,9 +9,9 @@ from math import sqrt
 import numpy as np
 
 from unseen.compiling import kernel
-from unseen.engine import random_index, random_state, sample_chance, scratch, step
+from unseen.engine import random_action, random_state, scratch, step
 from unseen.errors import GameFault
-from unseen.game import CHANCE, TERMINAL, Game
+from unseen.game import TERMINAL, Game
 from unseen.loading import load
 
 GAMES_PER_CALL = 100_000
@@ -29,11 +29,10 @@ def play_randomly(game, states, out, tell, n_games, max_length, rng, totals):
         length = 0
         p = game.player(s)
         while p != TERMINAL:
-            n = game.actions(s, out)
-            if n <= 0 or n > len(out) or length == max_length:
+            a = random_action(game, s, p, out, rng)
+            if a < 0 or length == max_length:
                 return False
-            k = sample_chance(game, s, out, n, rng) if p == CHANCE else random_index(n, rng)
-            step(game, s, out[k], tell)
+            step(game, s, a, tell)
             length += 1
             p = game.player(s)
         u = game.utility(s, 0)

@@ -61,6 +61,11 @@ class Goofspiel(Game):
     def max_length(self) -> int:  # type: ignore[override]
         return (3 if self.order == SHUFFLED else 2) * self.cards
 
+    @property
+    def chance_fields(self) -> tuple[str, ...]:  # type: ignore[override]
+        is_sum = self.payoff == POINT_DIFFERENCE and self.order == SHUFFLED and self.bids_seen
+        return ("prizes",) if is_sum else ()
+
     def start(self, s):
         full = (1 << self.cards) - 1  # a bit for each card
         s.hand[0] = full
@@ -81,9 +86,11 @@ class Goofspiel(Game):
             return CHANCE if s.prizes else TERMINAL
         return 0 if s.bid == NONE else 1
 
+    def bits(self, s):
+        return s.prizes if s.prize == NONE else s.hand[0] if s.bid == NONE else s.hand[1]
+
     def actions(self, s, out):
-        left = s.prizes if s.prize == NONE else s.hand[0] if s.bid == NONE else s.hand[1]
-        n = 0
+        left, n = self.bits(s), 0
         for card in range(self.cards):
             out[n] = card  # the next one overwrites it if it is not there; a branch would be harder to foresee
             n += left >> card & 1

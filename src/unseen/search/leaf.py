@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import Compiled, kernel, piece
-from unseen.engine import next_key, pick, random, random_index, sample_chance, step
+from unseen.engine import next_key, pick, random, random_action, random_index, step
 from unseen.game import CHANCE, TERMINAL, Game
 from unseen.search.flights import ANSWERED, IN_THE_AIR, Flights, note_percepts
 from unseen.tabular.strategy import Strategy
@@ -26,6 +26,8 @@ OVER, MUST_WAIT, BROKEN = 0, 1, -2
 class Leaf(Compiled):
     """What all leaves have. `known` is a table that the compiled part may look things up in."""
 
+    is_even: ClassVar[bool] = False
+    """Whether all actions are as likely: then `draw` is not asked."""
     needs_keys: ClassVar[bool] = False
     """Whether `draw` looks at keys: if not, playouts do not make any."""
     needs_percepts: ClassVar[bool] = False
@@ -55,6 +57,8 @@ class Leaf(Compiled):
 
 class UniformPlayout(Leaf):
     """Chooses evenly."""
+
+    is_even = True
 
 
 class RolloutPlayout(Leaf):
@@ -170,12 +174,16 @@ def play_out(game, leaf, known, flights, f, work):
     steps, p = flight.steps, game.player(s)
     key0, key1 = flight.key0, flight.key1
     while p != TERMINAL:
-        n = game.actions(s, work.out)
-        if n <= 0 or n > len(work.out) or steps == flights.choices.shape[1]:
+        if steps == flights.choices.shape[1]:
             return BROKEN
-        if p == CHANCE:
-            k = sample_chance(game, s, work.out, n, work.rng)
+        if p == CHANCE or leaf.is_even:
+            a = random_action(game, s, p, work.out, work.rng)
+            if a < 0:
+                return BROKEN
         else:
+            n = game.actions(s, work.out)
+            if n <= 0 or n > len(work.out):
+                return BROKEN
             if leaf.waits:
                 if flight.status != ANSWERED:
                     flight.steps = steps
@@ -187,8 +195,7 @@ def play_out(game, leaf, known, flights, f, work):
             if leaf.evaluates:
                 flight.value = answer[0] if p == 0 else -answer[0]
                 return OVER
-            k = leaf.draw(game, s, known, key0 if p == 0 else key1, answer, work.out, n, work.rng)
-        a = work.out[k]
+            a = work.out[leaf.draw(game, s, known, key0 if p == 0 else key1, answer, work.out, n, work.rng)]
         step(game, s, a, work.tell)
         steps += 1
         if leaf.needs_keys:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from unseen.errors import GameFault, UnseenError
 from unseen.game import Game
+from unseen.stacked.rounds import Rounds, UnevenError, new_work, solve_hands
 from unseen.stacked.table import Words, copy_table, folding, new_table, refolded, whole_bytes
 from unseen.stacked.walk import (
     DONE,
@@ -69,6 +70,26 @@ class Job:
         self.table = known.table if known is not None else self.new_table(FIRST_SLOTS)
         self.hold(self.table.nbytes)
         self.games_a_call, self.value = FIRST_GAMES, float("nan")
+        self.rounds: Rounds | None = None
+
+    def begin_rounds(self) -> None:
+        """Solve all states round by round, if the game has rounds, before any walk: there is then nothing left to walk."""
+        try:
+            rounds = Rounds(self.game, self.first)
+        except UnevenError:
+            return
+        if rounds.is_done:
+            return
+        self.rounds = rounds
+        met = rounds.varying & ~self.varying
+        if self.fold is not None and met.any():
+            self.fold_anew(met)
+        slots = slots_for(self.entries + rounds.states)
+        if slots > len(self.table):
+            self.grow(slots)
+        self.work = [new_work(self.game, rounds.layers, self.fold) for _ in self.threads]
+        self.hold(self.table.nbytes + rounds.nbytes)
+        solve_hands(*self.share(0, 0, 0))  # compiled before the clock runs
 
     def begin(self, history: Sequence[int]) -> None:
         """Put all threads at a history. Its own state is not reduced, so that its actions are those of the game."""
@@ -94,11 +115,17 @@ class Job:
             replay(self.game, np.array(history, np.int64), frames.next, frames.tell)
             if enter(self.game, frames, self.fold, self.table, value) != MET_OTHERS:
                 break
-            self.fold_anew()
+            self.fold_anew(self.met)
 
     @property
     def entries(self) -> int:
         return self.before[0] + sum(int(frames.counts[STATES]) for frames in self.threads)
+
+    @property
+    def met(self) -> Words:
+        """Bits, (2,), that are not what the folding takes them for."""
+        met: Words = np.bitwise_or.reduce([frames.met for frames in self.threads])
+        return met
 
     @property
     def games(self) -> int:
@@ -122,38 +149,64 @@ class Job:
         """Let all threads go on for a moment."""
         room = (int(LOAD * len(self.table)) - self.entries) // self.workers
         began = time.monotonic()
-        if room < 1:
-            self.hold(3 * self.table.nbytes)
-            larger = self.new_table(2 * len(self.table))
-            copy_table(self.table, larger)
-            self.table = larger
+        if self.rounds is not None:
+            self.solve_rounds(self.rounds)
+        elif room < 1:
+            self.grow(2 * len(self.table))
         else:
             self.walk(room)
         self.seconds += time.monotonic() - began
+
+    def grow(self, slots: int) -> None:
+        """Make the table larger."""
+        larger = self.new_table(slots)
+        self.hold(self.table.nbytes + larger.nbytes)
+        copy_table(self.table, larger)
+        self.table = larger
 
     def walk(self, room: int) -> None:
         """Until a thread is done, each has solved so many games, or entered so many states."""
         began = time.monotonic()
         calls = [(self.game, frames, self.fold, self.table, room, self.games_a_call) for frames in self.threads]
-        if self.workers == 1:
-            statuses = [solve_states(*calls[0])]
-        else:
-            with ThreadPoolExecutor(self.workers) as pool:
-                statuses = [call.result() for call in [pool.submit(solve_states, *call) for call in calls]]
-        for status, frames in zip(statuses, self.threads, strict=True):
-            self.check(status, frames)
+        statuses = self.at_once(solve_states, calls)
         self.is_done = DONE in statuses
         if self.is_done:
             self.value = float(self.threads[statuses.index(DONE)].worth[0, 0])
         elif MET_OTHERS in statuses:
-            self.fold_anew()
+            self.fold_anew(self.met)
         elif FULL not in statuses:
-            pace = SECONDS_A_CALL / max(time.monotonic() - began, 1e-6)
-            self.games_a_call = max(1, int(self.games_a_call * min(2.0, pace)))
+            self.games_a_call = paced(self.games_a_call, began)
 
-    def fold_anew(self) -> None:
+    def solve_rounds(self, rounds: Rounds) -> None:
+        """Solve some hands of a round, with all stacks."""
+        began, first, hands = time.monotonic(), rounds.hand, rounds.hands_a_call
+        ends = [min(first + k * hands, len(rounds.values)) for k in range(self.workers + 1)]
+        self.at_once(solve_hands, [self.share(k, ends[k], ends[k + 1]) for k in range(self.workers)])
+        rounds.hands_a_call = paced(hands, began)
+        rounds.go_on(ends[-1])
+        if rounds.is_done:
+            self.rounds, self.before = None, (self.entries, self.games, self.gap)
+            self.begin(self.history)
+
+    def share(self, thread: int, first: int, last: int) -> tuple[Any, ...]:
+        """What a thread is to do: all hands from `first` to `last`."""
+        assert self.rounds is not None
+        layer, below, values = self.rounds.layer, self.rounds.below, self.rounds.values
+        return self.game, self.threads[thread], self.fold, self.table, layer, below, first, last, self.work[thread], values
+
+    def at_once(self, solve: Callable[..., int], calls: list[tuple[Any, ...]]) -> list[int]:
+        """Let each thread do its part, and check what came of it."""
+        if self.workers == 1:
+            statuses = [solve(*calls[0])]
+        else:
+            with ThreadPoolExecutor(self.workers) as pool:
+                statuses = [call.result() for call in [pool.submit(solve, *call) for call in calls]]
+        for status, frames in zip(statuses, self.threads, strict=True):
+            self.check(status, frames)
+        return statuses
+
+    def fold_anew(self, met: Words) -> None:
         """A state has bits that were taken for constant: other keys for all that is known, and back to where we began."""
-        met = np.bitwise_or.reduce([frames.met for frames in self.threads])
         self.before = (self.entries, self.games, self.gap)
         self.varying = self.varying | whole_bytes(met)[: len(self.varying)]
         old, self.fold = self.fold, folding(self.first, self.varying)
@@ -171,6 +224,11 @@ class Job:
     def known(self) -> Known:
         """What has been found so far."""
         return Known(self.table, self.varying, self.entries, self.games, self.gap)
+
+
+def paced(amount: int, began: float) -> int:
+    """How much to do in a call, if that took from `began` until now."""
+    return max(1, int(amount * min(2.0, SECONDS_A_CALL / max(time.monotonic() - began, 1e-6))))
 
 
 def slots_for(entries: int) -> int:

@@ -268,6 +268,8 @@ def backward_induction(
     job.seconds = before.seconds if before else 0.0
     with watched(progress, game.name, "states") as tick, InterruptsHeld() as interrupts:
         job.begin(())
+        if game.chance_fields:
+            job.begin_rounds()
         saved = time.monotonic()
         try:
             while not job.is_done and not interrupts.count:

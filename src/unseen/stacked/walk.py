@@ -22,11 +22,12 @@ from unseen.game import CHANCE, TERMINAL, Game
 from unseen.stacked.simplex import Simplex, new_simplex, solve_matrix
 from unseen.stacked.table import Folding, Words, find, folded, hash_of, remember
 
-DONE, PAUSED, FULL, MET_OTHERS, TOO_LONG, BAD_COUNT, BAD_TURN, BAD_UTILITY = range(8)
+DONE, PAUSED, FULL, MET_OTHERS, TOO_LONG, BAD_COUNT, BAD_TURN, BAD_UTILITY, UNEVEN = range(9)
 FAULTS = {
     TOO_LONG: "the game goes on past max_length",
     BAD_COUNT: "actions() offers none, or more than num_actions or num_outcomes allow, or not the same whatever the other does",
     BAD_UTILITY: "the utilities, the probabilities of chance or what reduced() returns are not finite numbers",
+    UNEVEN: "the fields that chance_fields names do not go with the rest of the state (see unseen check)",
     BAD_TURN: "the game is marked simultaneous, but its moves are not 0 and then 1",
 }
 NOT_YET = -1

@@ -52,6 +52,8 @@ class CompiledRules:
         found = self.run(ask, out, payoffs)
         if found is None:
             return
+        if self.game.knows_bits and player != TERMINAL and found[3] != self.game.bits(state):
+            self.fault("compiled differs", f"the compiled bits() says {found[3]:#b}, the plain one does not", history)
         native = (int(found[0]), out[: found[1]].tolist())
         if (player, actions) != native:
             self.fault("compiled differs", f"plain Python says (player, actions) {(player, actions)}, compiled {native}", history)
@@ -113,14 +115,16 @@ class CompiledRules:
 
 @kernel
 def ask(game, states, out, payoffs):
-    """What the compiled rules say of a state: player, number of actions, is it settled; the actions or payoffs are written."""
+    """What the compiled rules say of a state: player, number of actions, is it settled, bits; actions or payoffs are written."""
     s = states[0]
     p = game.player(s)
     is_settled = p != TERMINAL and game.settled(s)
     if p == TERMINAL or is_settled:
         payoffs[0] = game.utility(s, 0)
         payoffs[1] = game.utility(s, 1)
-    return p, game.actions(s, out) if p != TERMINAL else 0, is_settled
+    if p == TERMINAL:
+        return p, 0, is_settled, 0
+    return p, game.actions(s, out), is_settled, game.bits(s)
 
 
 @kernel

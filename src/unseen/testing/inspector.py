@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from math import isfinite
 from typing import Any
@@ -17,6 +18,7 @@ from unseen.position import Position, history_text, is_token, is_whole, percept_
 from unseen.run.progress import Progress
 from unseen.testing.compiled_rules import UNWRITTEN, CompiledRules
 from unseen.testing.lockstep import difference
+from unseen.testing.pairs import misfit
 from unseen.testing.report import Fault, Report
 from unseen.testing.survey import STUCK_SECONDS, Endless, Surveyor, blame
 from unseen.testing.watchdog import StuckError
@@ -64,6 +66,8 @@ class Inspector:
         self.infosets: dict[Any, tuple[tuple[int, ...], dict[str, Any]]] = {}
         self.pictures: dict[Any, tuple[tuple[int, ...], Any]] = {}
         self.symmetries: list[list[int]] = []
+        self.stacks: dict[int, PlainState] = {}
+        """By number of moves: a state in which chance was to move."""
         self.mirrored = 0
         self.compiled = CompiledRules(game, self.fault)
         self.told: dict[tuple[int, tuple[int, ...]], list[tuple[Any, Any]]] = {}
@@ -209,6 +213,8 @@ class Inspector:
             node.settled = [self.number(node.history, "utility", node.state, who) for who in (0, 1)]
         if self.game.simultaneous and player != 1 and type(self.game).reduced is not Game.reduced:
             self.check_reduced(node)
+        if self.game.chance_fields and player == CHANCE:
+            self.check_chance_fields(node)
         actions = self.check_actions(node, player)
         if player == CHANCE:
             self.check_chance(node, actions)
@@ -228,18 +234,19 @@ class Inspector:
         if found != other or second.values() != again.values():
             self.fault("reduced not deterministic", "reduced() does not do the same twice", node.history)
         self.compiled.compare_reduced(node.history, node.state, second, found)
-        problem = difference(
-            self.game,
-            lambda rule, *args: self.call(node.history, rule, *args),
-            first,
-            second,
-            found[0],
-            found[1],
-            self.report.histories,
-        )
+        problem = difference(self.game, partial(self.call, node.history), first, second, found[0], found[1], self.report.histories)
         if problem:
             message = f"reduced() writes {again}, which has another future: {problem}"
             self.fault("reduced differs", message, node.history)
+
+    def check_chance_fields(self, node: _Node) -> None:
+        """Chance's own fields of another state after as many moves must go with the rest of this one."""
+        stack = self.stacks.get(len(node.history), node.state)
+        self.stacks[len(node.history)] = node.state.copy()
+        problem = misfit(self.game, partial(self.call, node.history), node.state, stack, self.report.histories)
+        if problem:
+            message = f"chance_fields {self.game.chance_fields} of {stack} do not go with the rest of {node.state}: {problem}"
+            self.fault("chance_fields", message, node.history)
 
     def follow(self, node: _Node | None, action: int) -> _Node | None:
         """The history one action longer, or None if the rules break on the way."""
@@ -307,6 +314,8 @@ class Inspector:
             actions = sorted(set(actions))
         else:
             self.compiled.compare(node.history, node.state, player, actions, [])
+        if self.game.knows_bits and (bits := self.twice(node, "bits", whole=True)) != sum(1 << a for a in actions):
+            self.fault("bits", f"bits() returns {bits:#b}, but the actions are {actions}", node.history)
         return actions
 
     def check_chance(self, node: _Node, actions: list[int]) -> None:

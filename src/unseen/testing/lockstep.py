@@ -48,7 +48,7 @@ def _difference(
 
 
 def _same_chance(game: Game, call: Call, first: PlainState, second: PlainState, rng: random.Random) -> str:
-    choices = _actions(game, call, first), _actions(game, call, second)
+    choices = legal(game, call, first), legal(game, call, second)
     chances = [[call("chance", s, a, len(c)) for a in c] for s, c in zip((first, second), choices, strict=True)]
     if not (len(chances[0]) == len(chances[1]) and np.allclose(chances[0], chances[1])):
         return f"the probabilities of chance are {chances[0]} and {chances[1]}"
@@ -65,7 +65,7 @@ def _same_choice(game: Game, call: Call, first: PlainState, second: PlainState, 
     for state, order in ((first, draws), (second, draws[::-1] if is_exchanged else draws)):
         counts.append([])
         for u in order:
-            actions = _actions(game, call, state)
+            actions = legal(game, call, state)
             counts[-1].append(len(actions))
             call("apply", state, actions[int(u * len(actions))], np.zeros(3, object))
     if counts[0] != (counts[1][::-1] if is_exchanged else counts[1]):
@@ -73,6 +73,7 @@ def _same_choice(game: Game, call: Call, first: PlainState, second: PlainState, 
     return ""
 
 
-def _actions(game: Game, call: Call, state: PlainState) -> list[int]:
+def legal(game: Game, call: Call, state: PlainState) -> list[int]:
+    """The legal actions of a state."""
     out = np.zeros(max(game.width, 1), np.int64)
     return [int(a) for a in out[: call("actions", state, out)]]
