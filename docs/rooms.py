@@ -12,14 +12,14 @@ from pathlib import Path
 SOURCE = Path(__file__).parent.parent / "src" / "unseen"
 ORDER = [
     "errors", "version", "compiling.lowering", "compiling.digest", "compiling.cache", "compiling.types",
-    "compiling.explaining", "compiling.notice", "compiling.atomics", "compiling.decorators", "compiling", "options", "game",
+    "compiling.explaining", "compiling.notice", "compiling.memory", "compiling.bits", "compiling.decorators", "compiling", "options", "game",
     "games", "loading", "engine", "position", "random_play", "run.workers", "run.progress", "run.files", "run.checkpoint",
     "run.rows", "run.logs", "enumeration.infosets", "enumeration.symmetry", "enumeration.bundles", "enumeration.walk",
     "enumeration.walker", "enumeration.whole", "belief.trellis", "belief.belief", "show.results", "show.figures", "show.mixes",
     "show.playthrough", "show.strategies", "show.convergence", "tabular.strategy_file", "tabular.strategy",
     "tabular.regret_matching", "tabular.table", "tabular.averaging", "exact.treeplex", "exact.info", "exact.payoffs",
-    "exact.sequence_form", "exact.equilibrium", "stacked.openness", "stacked.simplex", "stacked.table", "stacked.walk",
-    "stacked.job", "stacked.values", "testing.survey", "testing.report", "testing.compiled_rules", "testing.lockstep",
+    "exact.sequence_form", "exact.equilibrium", "stacked.openness", "stacked.simplex", "stacked.table", "stacked.walk", "stacked.rounds",
+    "stacked.job", "stacked.values", "testing.survey", "testing.report", "testing.compiled_rules", "testing.lockstep", "testing.pairs",
     "testing.watchdog",
     "testing.inspector",
     "testing.conformance", "testing", "agents", "solving.minimisers", "solving.cfr", "solving.traversal",

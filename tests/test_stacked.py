@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 import unseen
 from unseen import Game, GameFault, Position, UnseenError, Values, backward_induction, load, parameter
 from unseen.compiling import kernel
-from unseen.compiling.atomics import CLAIMED
+from unseen.compiling.memory import CLAIMED
 from unseen.game import CHANCE, PUBLIC, TERMINAL
 from unseen.games.goofspiel import Goofspiel
 from unseen.run.progress import InterruptsHeld
@@ -46,6 +46,25 @@ def by_program(payoff):
         bounds=[(0, None)] * n + [(None, None)],
     )  # fmt: skip
     return -found.fun
+
+
+def nearly_tied(rng):
+    """A matrix with rows and columns that are equal but for a little."""
+    n = rng.integers(2, 10)
+    payoff = rng.integers(-6, 7, (n, n)) + rng.integers(-3, 4, (n, n)) * 10.0 ** -rng.integers(6, 11)
+    i, j = rng.integers(0, n, 2)
+    payoff[i], payoff[:, j] = payoff[j], payoff[:, i]
+    return payoff + rng.integers(-1, 2, (n, n)) * 10.0 ** -rng.integers(7, 10)
+
+
+def test_matrices_with_rows_that_are_nearly_equal():
+    """A pivot on what is nearly nothing would leave whole points open."""
+    rng, simplex, worst = np.random.default_rng(5), new_simplex(9), []
+    for _ in range(20_000):
+        payoff = nearly_tied(rng)
+        worst.append(solve_one(payoff.ravel(), len(payoff), len(payoff), simplex)[1])
+    assert np.mean(np.array(worst) > 1e-10) < 1e-3
+    assert max(worst) < 1e-8
 
 
 def check_matrix(payoff):

@@ -17,7 +17,7 @@ described.loader.exec_module(rooms)
 
 SOURCE = ROOT / "src" / "unseen"
 COMPILED = {
-    "game.py": {"start", "player", "actions", "chance", "apply", "utility", "settled", "rollout", "reduced"},
+    "game.py": {"start", "player", "actions", "chance", "apply", "utility", "settled", "rollout", "reduced", "bits"},
     "rules.py": {"go_ahead", "choose", "drew", "learn", "reward", "find_baselines", "known", "catch_up"},
     "joint_rules.py": {"fill", "note", "choose", "drew", "learn", "advise", "eta"},
     "tree.py": {"has_room", "descend"},

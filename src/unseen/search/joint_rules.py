@@ -15,6 +15,7 @@ from typing import ClassVar
 import numpy as np
 
 from unseen.compiling import piece
+from unseen.compiling.memory import fetch
 from unseen.options import parameter
 from unseen.search.rules import Rule
 from unseen.tabular.regret_matching import add_behaviour, mixing, positive_sum, probability
@@ -120,6 +121,13 @@ class MatrixRule(FillingRule):
     """Rules that keep what every pair of actions got: X / n and n of the child, in Algorithm 1. A mean of nothing is 0."""
 
     for_joint = ("means", "pair_visits")
+
+    def drew(self, memory, choice, then, n, m):
+        """The matrix will be read after the playout, by which time it can be near."""
+        means = pairs(memory.table.floats, choice.node, n, m, self.means)
+        for k in range(0, n * m, 8):
+            fetch(means, k)
+        fetch(pairs(memory.table.floats, choice.node, n, m, self.pair_visits), choice.taken * m + choice.second)
 
     def note(self, floats, w, n, m, at, value):
         """The pair at this place of the matrix got `value`."""

@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from unseen.compiling import Compiled, piece
-from unseen.engine import coin, mix, next_key, pick, random, sample_chance, state_key, step
+from unseen.engine import coin, mix, next_key, pick, random, random_action, sample_chance, state_key, step
 from unseen.game import CHANCE, TERMINAL
 from unseen.search.aim import FREE, LOST, arrived, edges
 from unseen.search.joint_rules import NOTHING
@@ -193,10 +193,9 @@ class JointTree(Compiled):
             if flight.steps + (1 if p == CHANCE else 2) > len(choices) or p == 1:
                 return False
             if p == CHANCE:
-                n = game.actions(s, work.out)
-                if n <= 0 or n > len(work.out):
+                a = random_action(game, s, p, work.out, work.rng)
+                if a < 0:
                     return False
-                a = work.out[sample_chance(game, s, work.out, n, work.rng)]
                 move(game, leaf, s, flight, flights.seen[f], p, a, work.tell)
                 p = game.player(s)
                 continue

@@ -18,12 +18,16 @@ from numpy.typing import NDArray
 
 from unseen.compiling import piece
 
-ZERO = 1e-12
-"""A scaled number below this is rounding."""
-TOO_SMALL = 1e-10
-"""What is not divided by."""
 PRECISION = 1e-11
-"""If the mixes leave more of the range open, it is tried again with care."""
+"""If the mixes leave more of the range open, they are computed anew from the payoffs; if it is still more, it is tried again."""
+QUICKLY, EXACTLY, COARSELY, BY_NUMBER, ATTEMPTS = range(5)
+"""What differs between attempts: how ties are broken, and which numbers are taken for rounding."""
+GAIN = (1e-12, 1e-12, 1e-10, 1e-12)
+"""For each attempt: what does not improve a scaled objective."""
+SLOPE = (1e-10, 1e-12, 1e-8, 1e-9)
+"""What is not divided by."""
+TIE = (1e-12, 0.0, 1e-12, 1e-12)
+"""How far below 0 a right side may come where rows are equal."""
 
 
 class Simplex(NamedTuple):
@@ -34,15 +38,17 @@ class Simplex(NamedTuple):
     free: NDArray[np.int64]  # (w,) the variable of each column
     row_mix: NDArray[np.float64]  # (w,)
     column_mix: NDArray[np.float64]  # (w,)
+    row_tried: NDArray[np.float64]  # (w,) the same, before it is known whether they are better
+    column_tried: NDArray[np.float64]  # (w,)
     sums: NDArray[np.float64]  # (w,)
+    rows: NDArray[np.int64]  # (w,) those that are mixed
+    columns: NDArray[np.int64]  # (w,)
 
 
 def new_simplex(width: int) -> Simplex:
     """Room for games of up to `width` rows and columns."""
-    whole = np.zeros(width, np.int64)
-    return Simplex(
-        np.zeros((width + 1) * (width + 4)), whole, whole.copy(), np.zeros(width), np.zeros(width), np.zeros(width)
-    )  # fmt: skip
+    whole, part = np.zeros((4, width), np.int64), np.zeros((5, width))
+    return Simplex(np.zeros((width + 1) * (width + 4)), whole[0], whole[1], *part, whole[2], whole[3])
 
 
 @piece
@@ -58,21 +64,24 @@ def solve_matrix(payoff, stride, n, m, simplex):
         simplex.column_mix[column] = 1.0
         return maximin, 0.0
     spread = highest - lowest
-    is_careful = False
-    while True:
+    value, gap, attempt = np.nan, np.inf, 0
+    while attempt < ATTEMPTS and gap > PRECISION * spread:
         # Rows of a length that the compiler knows are computed without a loop.
         if m < 4:
-            by_pivots(payoff, stride, n, m, 4, lowest, spread, is_careful, simplex)
+            by_pivots(payoff, stride, n, m, 4, lowest, spread, attempt, simplex)
         elif m < 8:
-            by_pivots(payoff, stride, n, m, 8, lowest, spread, is_careful, simplex)
+            by_pivots(payoff, stride, n, m, 8, lowest, spread, attempt, simplex)
         elif m < 12:
-            by_pivots(payoff, stride, n, m, 12, lowest, spread, is_careful, simplex)
+            by_pivots(payoff, stride, n, m, 12, lowest, spread, attempt, simplex)
         else:
-            by_pivots(payoff, stride, n, m, (m + 4) // 4 * 4, lowest, spread, is_careful, simplex)
-        value, gap = attained(payoff, stride, n, m, simplex)
-        if is_careful or gap <= PRECISION * spread:
-            return value, gap
-        is_careful = True
+            by_pivots(payoff, stride, n, m, (m + 4) // 4 * 4, lowest, spread, attempt, simplex)
+        read_off(n, m, simplex)
+        value, gap = keep_better(payoff, stride, n, m, value, gap, simplex)
+        if gap > PRECISION * spread:
+            work_out(payoff, stride, n, m, lowest, spread, simplex)
+            value, gap = keep_better(payoff, stride, n, m, value, gap, simplex)
+        attempt += 1
+    return value, gap
 
 
 @piece
@@ -100,7 +109,7 @@ def pure_values(payoff, stride, n, m, most):
 
 
 @piece
-def by_pivots(payoff, stride, n, m, wide, lowest, spread, is_careful, simplex):
+def by_pivots(payoff, stride, n, m, wide, lowest, spread, attempt, simplex):
     """Solve the program in a tableau with rows of length `wide`, more than `m`: the right side is last, what is between is 0."""
     tableau, basic, free = simplex.tableau, simplex.basic, simplex.free
     scale = 1.0 / spread
@@ -116,11 +125,11 @@ def by_pivots(payoff, stride, n, m, wide, lowest, spread, is_careful, simplex):
     for j in range(m):
         free[j] = j
     for pivots in range(64 * (n + m)):
-        by_number = is_careful or pivots > 4 * (n + m)
-        q = entering(tableau, n * wide, free, m, by_number)
+        by_number = attempt == BY_NUMBER or pivots > 4 * (n + m)
+        q = entering(tableau, n * wide, free, m, by_number, GAIN[attempt])
         if q < 0:
             return
-        p = leaving(tableau, wide, basic, n, q, by_number)
+        p = leaving(tableau, wide, basic, n, q, by_number, SLOPE[attempt], TIE[attempt])
         if p < 0:
             return
         pivot(tableau, wide, n, p, q)
@@ -128,13 +137,13 @@ def by_pivots(payoff, stride, n, m, wide, lowest, spread, is_careful, simplex):
 
 
 @piece
-def entering(tableau, objective, free, m, by_number):
+def entering(tableau, objective, free, m, by_number, zero):
     """The column that improves the objective most; or, so that it cannot go round in circles, the lowest variable that does
     (Bland's rule). -1 if none does."""
-    best, least = -1, -ZERO
+    best, least = -1, -zero
     for j in range(m):
         gain = tableau[objective + j]
-        if gain < -ZERO:
+        if gain < -zero:
             if by_number:
                 if best < 0 or free[j] < free[best]:
                     best = j
@@ -144,16 +153,19 @@ def entering(tableau, objective, free, m, by_number):
 
 
 @piece
-def leaving(tableau, wide, basic, n, q, by_number):
-    """The row that bounds column `q` first; of several, that with the largest entry, or the lowest variable. -1 if none does."""
+def leaving(tableau, wide, basic, n, q, by_number, small, tie):
+    """The row that bounds column `q` first; of several, that with the largest entry, or the lowest variable. -1 if none does.
+
+    Several are equal if right sides come below 0 by less than `tie`, whichever is taken.
+    """
     best, least, largest = -1, np.inf, 0.0
     for i in range(n):
         slope = tableau[i * wide + q]
-        if slope > TOO_SMALL:
-            ratio = tableau[i * wide + wide - 1] / slope
-            is_tie = ratio < least + ZERO
+        if slope > small:
+            ratio = max(tableau[i * wide + wide - 1], 0.0) / slope
+            is_tie = best >= 0 and abs(ratio - least) * max(slope, largest) <= tie
             is_better = basic[i] < basic[best] if by_number else slope > largest
-            if ratio < least - ZERO or (is_tie and is_better):
+            if is_better if is_tie else ratio < least:
                 best, least, largest = i, ratio, slope
     return best
 
@@ -174,30 +186,81 @@ def pivot(tableau, wide, n, p, q):
 
 
 @piece
-def attained(payoff, stride, n, m, simplex):
-    """Read the mixes off the tableau. Returns the middle of what they are sure of, and the distance."""
-    tableau, basic, free, x, y, sums = simplex
+def read_off(n, m, simplex):
+    """Read the mixes off the tableau."""
+    tableau, basic, free, x, y = simplex.tableau, simplex.basic, simplex.free, simplex.row_tried, simplex.column_tried
     wide = (m + 4) // 4 * 4
     for i in range(n):
         x[i] = 0.0
     for j in range(m):
         y[j] = 0.0
-        sums[j] = 0.0
-    total = 0.0
     for i in range(n):
         if basic[i] < m:
-            y[basic[i]] = max(tableau[i * wide + wide - 1], 0.0)
-            total += y[basic[i]]
-    scale, total = 1.0 / total, 0.0
+            y[basic[i]] = tableau[i * wide + wide - 1]
     for j in range(m):
-        y[j] *= scale
         if free[j] >= m:
-            x[free[j] - m] = max(tableau[n * wide + j], 0.0)
-            total += x[free[j] - m]
-    scale = 1.0 / total
+            x[free[j] - m] = tableau[n * wide + j]
+
+
+@piece
+def work_out(payoff, stride, n, m, lowest, spread, simplex):
+    """Compute the mixes anew from the payoffs of the actions that they are made of: pivots add up their rounding, this does not.
+
+    The tableau is gone then.
+    """
+    rows, columns, count = simplex.rows, simplex.columns, 0
+    for j in range(m):
+        if simplex.free[j] >= m:
+            rows[count] = simplex.free[j] - m
+            count += 1
+    count = 0
+    for i in range(n):
+        if simplex.basic[i] < m:
+            columns[count] = simplex.basic[i]
+            count += 1
+    equalise(payoff, stride, 1, rows, columns, count, lowest, spread, m, simplex.tableau, simplex.column_tried)
+    equalise(payoff, 1, stride, columns, rows, count, lowest, spread, n, simplex.tableau, simplex.row_tried)
+
+
+@piece
+def equalise(payoff, down, along, rows, columns, count, lowest, spread, length, tableau, mix):
+    """Write weights of `columns` to `mix`, shape (length,), by which all of `rows` are worth 1 in scaled payoffs (Gauss)."""
+    wide, scale = count + 1, 1.0 / spread
+    for i in range(count):
+        for j in range(count):
+            tableau[i * wide + j] = (payoff[rows[i] * down + columns[j] * along] - lowest) * scale + 1.0
+        tableau[i * wide + count] = 1.0
+    for q in range(count):
+        best = q
+        for i in range(q + 1, count):
+            if abs(tableau[i * wide + q]) > abs(tableau[best * wide + q]):
+                best = i
+        for j in range(q, wide):
+            tableau[q * wide + j], tableau[best * wide + j] = tableau[best * wide + j], tableau[q * wide + j]
+        for i in range(q + 1, count):
+            factor = tableau[i * wide + q] / tableau[q * wide + q]
+            for j in range(q, wide):
+                tableau[i * wide + j] -= factor * tableau[q * wide + j]
+    for k in range(length):
+        mix[k] = 0.0
+    for i in range(count - 1, -1, -1):
+        rest = tableau[i * wide + count]
+        for j in range(i + 1, count):
+            rest -= tableau[i * wide + j] * mix[columns[j]]
+        mix[columns[i]] = rest / tableau[i * wide + i]
+
+
+@piece
+def keep_better(payoff, stride, n, m, value, gap, simplex):
+    """Keep the mixes that were tried, if they are better than `gap`. Returns the middle of what the mixes that are kept are sure
+    of, and the distance."""
+    x, y, sums = simplex.row_tried, simplex.column_tried, simplex.sums
+    make_mix(x, n)
+    make_mix(y, m)
+    for j in range(m):
+        sums[j] = 0.0
     held = -np.inf
     for i in range(n):
-        x[i] *= scale
         mean = 0.0
         for j in range(m):
             mean += y[j] * payoff[i * stride + j]
@@ -206,4 +269,22 @@ def attained(payoff, stride, n, m, simplex):
     sure = np.inf
     for j in range(m):
         sure = sums[j] if sums[j] < sure else sure
+    if not held - sure < gap:
+        return value, gap
+    for i in range(n):
+        simplex.row_mix[i] = x[i]
+    for j in range(m):
+        simplex.column_mix[j] = y[j]
     return 0.5 * (sure + held), held - sure
+
+
+@piece
+def make_mix(weights, n):
+    """Scale weights to sum to 1; there is no weight below 0."""
+    total = 0.0
+    for k in range(n):
+        weights[k] = max(weights[k], 0.0)
+        total += weights[k]
+    scale = 1.0 / total
+    for k in range(n):
+        weights[k] *= scale

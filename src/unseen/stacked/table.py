@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
-from unseen.compiling.atomics import CLAIMED, claim, publish, read
+from unseen.compiling.memory import CLAIMED, claim, publish, read
 
 Words = NDArray[np.uint64]
 MINUS_ZERO = np.uint64(1 << 63)

@@ -1,7 +1,7 @@
-"""Words of memory that several threads write to, without locks.
+"""Memory as the processor has it: words that several threads write to without locks, and words that are brought near in time.
 
-A word is 0 until a thread claims it; then it is `CLAIMED` until that thread publishes a value there. Whoever reads the value after
-that sees all that was written before it was published.
+A word of a table that threads share is 0 until a thread claims it; then it is `CLAIMED` until that thread publishes a value there.
+Whoever reads the value after that sees all that was written before it was published.
 """
 
 from __future__ import annotations
@@ -31,6 +31,10 @@ def _plain_read(words: Any, i: int) -> Any:
 
 def _plain_publish(words: Any, i: int, value: Any) -> None:
     words[i] = value
+
+
+def _plain_fetch(words: Any, i: int) -> None:
+    pass
 
 
 def _pointer(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -72,6 +76,23 @@ def _publish(typing_context: Any, words: Any, i: Any, value: Any) -> Any:
     return types.void(words, types.intp, types.uint64), emit
 
 
+@intrinsic
+def _fetch(typing_context: Any, words: Any, i: Any) -> Any:
+    """Have `words[i]` brought near; it will be read soon."""
+
+    def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
+        prefetch = cgutils.get_or_insert_function(
+            builder.module, ir.FunctionType(ir.VoidType(), [pointer, number, number, number]), "llvm.prefetch.p0i8"
+        )
+        place = builder.bitcast(_pointer(context, builder, signature, args), pointer)
+        builder.call(prefetch, [place, number(1), number(3), number(1)])
+        return context.get_dummy_value()
+
+    return types.void(words, types.intp), emit
+
+
 claim: Any = _plain_claim if JIT_DISABLED else _claim
 read: Any = _plain_read if JIT_DISABLED else _read
+fetch: Any = _plain_fetch if JIT_DISABLED else _fetch
 publish: Any = _plain_publish if JIT_DISABLED else _publish
