@@ -47,8 +47,10 @@ class Simplex(NamedTuple):
 
 def new_simplex(width: int) -> Simplex:
     """Room for games of up to `width` rows and columns."""
-    whole, part = np.zeros((4, width), np.int64), np.zeros((5, width))
-    return Simplex(np.zeros((width + 1) * (width + 4)), whole[0], whole[1], *part, whole[2], whole[3])
+    basic, free, rows, columns = np.zeros((4, width), np.int64)
+    row_mix, column_mix, row_tried, column_tried, sums = np.zeros((5, width))
+    tableau = np.zeros((width + 1) * (width + 4))
+    return Simplex(tableau, basic, free, row_mix, column_mix, row_tried, column_tried, sums, rows, columns)
 
 
 @piece
