@@ -9,18 +9,20 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from unseen.compiling.lowering import JIT_DISABLED
+from unseen.compiling.types import in_kernels
 
 WORD = ir.IntType(64)
 SLOW = ("znver1", "znver2", "bdver4")
 """Processors that have the instruction for the n-th bit, and take long for it."""
 
 
-def _plain_count(bits: int) -> int:
+def bit_count(bits: int) -> int:
+    """How many bits are set."""
     return int(bits).bit_count()
 
 
-def _plain_nth(bits: int, n: int) -> int:
+def nth_bit(bits: int, n: int) -> int:
+    """The place of the n-th bit that is set, the lowest being the 0th; there must be more than `n`."""
     left = int(bits)
     for _ in range(n):
         left &= left - 1
@@ -29,8 +31,6 @@ def _plain_nth(bits: int, n: int) -> int:
 
 @intrinsic
 def _count(typing_context: Any, bits: Any) -> Any:
-    """How many bits are set."""
-
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.ctpop(args[0])
 
@@ -39,8 +39,6 @@ def _count(typing_context: Any, bits: Any) -> Any:
 
 @intrinsic
 def _nth(typing_context: Any, bits: Any, n: Any) -> Any:
-    """The place of the n-th bit that is set, the lowest being the 0th; there must be more than `n`."""
-
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         bits, n = args
         _, processor, features = context.codegen().magic_tuple()
@@ -58,5 +56,5 @@ def _nth(typing_context: Any, bits: Any, n: Any) -> Any:
     return types.int64(types.int64, types.int64), emit
 
 
-bit_count: Any = _plain_count if JIT_DISABLED else _count
-nth_bit: Any = _plain_nth if JIT_DISABLED else _nth
+in_kernels(bit_count, lambda bits: _count(bits))  # type: ignore[call-arg]
+in_kernels(nth_bit, lambda bits, n: _nth(bits, n))  # type: ignore[call-arg]

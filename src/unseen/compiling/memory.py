@@ -14,27 +14,30 @@ from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from unseen.compiling.lowering import JIT_DISABLED
+from unseen.compiling.types import in_kernels
 
 CLAIMED = np.uint64(0x7FF8000000000001)
 """As a number it would be no number, which is never published."""
 
 
-def _plain_claim(words: Any, i: int) -> bool:
+def claim(words: Any, i: int) -> bool:
+    """Whether `words[i]` was 0, and is this thread's to write to now."""
     was, words[i] = words[i], CLAIMED if words[i] == 0 else words[i]
     return bool(was == 0)
 
 
-def _plain_read(words: Any, i: int) -> Any:
+def read(words: Any, i: int) -> Any:
+    """`words[i]`, as it was last published."""
     return words[i]
 
 
-def _plain_publish(words: Any, i: int, value: Any) -> None:
+def publish(words: Any, i: int, value: Any) -> None:
+    """Write `words[i]`, after all that this thread has written before."""
     words[i] = value
 
 
-def _plain_fetch(words: Any, i: int) -> None:
-    pass
+def fetch(words: Any, i: int) -> None:
+    """Have `words[i]` brought near; it will be read soon."""
 
 
 def _pointer(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -45,8 +48,6 @@ def _pointer(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 
 @intrinsic
 def _claim(typing_context: Any, words: Any, i: Any) -> Any:
-    """Whether `words[i]` was 0, and is this thread's to write to now."""
-
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         word = ir.IntType(64)
         pair = builder.cmpxchg(_pointer(context, builder, signature, args), word(0), word(int(CLAIMED)), "acq_rel", "acquire")
@@ -57,8 +58,6 @@ def _claim(typing_context: Any, words: Any, i: Any) -> Any:
 
 @intrinsic
 def _read(typing_context: Any, words: Any, i: Any) -> Any:
-    """`words[i]`, as it was last published."""
-
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.load_atomic(_pointer(context, builder, signature, args), "acquire", 8)
 
@@ -67,8 +66,6 @@ def _read(typing_context: Any, words: Any, i: Any) -> Any:
 
 @intrinsic
 def _publish(typing_context: Any, words: Any, i: Any, value: Any) -> Any:
-    """Write `words[i]`, after all that this thread has written before."""
-
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         builder.store_atomic(args[2], _pointer(context, builder, signature, args), "release", 8)
         return context.get_dummy_value()
@@ -78,8 +75,6 @@ def _publish(typing_context: Any, words: Any, i: Any, value: Any) -> Any:
 
 @intrinsic
 def _fetch(typing_context: Any, words: Any, i: Any) -> Any:
-    """Have `words[i]` brought near; it will be read soon."""
-
     def emit(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         pointer, number = ir.IntType(8).as_pointer(), ir.IntType(32)
         prefetch = cgutils.get_or_insert_function(
@@ -92,7 +87,7 @@ def _fetch(typing_context: Any, words: Any, i: Any) -> Any:
     return types.void(words, types.intp), emit
 
 
-claim: Any = _plain_claim if JIT_DISABLED else _claim
-read: Any = _plain_read if JIT_DISABLED else _read
-fetch: Any = _plain_fetch if JIT_DISABLED else _fetch
-publish: Any = _plain_publish if JIT_DISABLED else _publish
+in_kernels(claim, lambda words, i: _claim(words, i))  # type: ignore[call-arg]
+in_kernels(read, lambda words, i: _read(words, i))  # type: ignore[call-arg]
+in_kernels(publish, lambda words, i, value: _publish(words, i, value))  # type: ignore[call-arg]
+in_kernels(fetch, lambda words, i: _fetch(words, i))  # type: ignore[call-arg]

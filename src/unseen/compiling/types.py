@@ -15,6 +15,7 @@ from numba.extending import (
     infer_getattr,
     lower_getattr_generic,
     models,
+    overload,
     overload_method,
     register_model,
     typeof_impl,
@@ -150,7 +151,7 @@ def _make_type(name: str, cls: type[Compiled], checks_indices: bool) -> None:
     register_model(kind)(_FieldsModel)
     unbox(kind)(_unbox)
     for method_name, method in compiled_methods(cls).items():
-        overload_method(kind, method_name, jit_options=options)(_stub(method))  # type: ignore[call-arg]
+        overload_method(kind, method_name, jit_options=options)(stub(method))  # type: ignore[call-arg]
     kind(name, cls, cls.compiled_fields)
 
 
@@ -166,14 +167,20 @@ def compiled_methods(cls: type[Compiled]) -> dict[str, Callable[..., Any]]:
     return found
 
 
-def _stub(method: Callable[..., Any]) -> Callable[..., Any]:
+def stub(method: Callable[..., Any]) -> Callable[..., Any]:
     """What Numba asks for the implementation of a method, given the types of its arguments."""
 
-    def overload(*args: Any, **kwargs: Any) -> Callable[..., Any]:
+    def implementation(*args: Any, **kwargs: Any) -> Callable[..., Any]:
         return method
 
-    overload.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]
-    return overload
+    implementation.__signature__ = inspect.signature(method)  # type: ignore[attr-defined]
+    return implementation
+
+
+def in_kernels(function: Callable[..., Any], native: Callable[..., Any]) -> None:
+    """Have kernels call `native` where they say `function`, which is for plain Python."""
+    if not JIT_DISABLED:
+        overload(function, jit_options=PIECE_OPTIONS)(stub(native))  # type: ignore[arg-type]
 
 
 def class_digest(cls: type[Compiled]) -> str:
