@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import ROOT, run_process
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unseen import Game, RuleError, SequenceForm, enumerate_game, load, playouts, solve_exactly
@@ -334,6 +334,7 @@ def count_and_find(bits, places):
     return bit_count(bits)
 
 
+@settings(deadline=None)  # the first one is compiled
 @given(st.sets(st.integers(0, 62)))
 def test_bits_are_counted_and_found(members):
     places = np.zeros(63, np.int64)
