@@ -19,7 +19,7 @@ from unseen.compiling import as_python, kernel, numba_type, piece
 from unseen.compiling.bits import bit_count, nth_bit
 from unseen.engine import extend_key
 from unseen.enumeration.walk import walk
-from unseen.games.goofspiel import Goofspiel
+from unseen.games.goofspiel import Goofspiel, IIGoofspiel, PDGoofspiel
 from unseen.games.kuhn_poker import KuhnPoker
 from unseen.games.matrix_games import MatchingPennies
 
@@ -313,6 +313,12 @@ def test_parameters_cannot_hide_what_every_game_has(name):
 
     with pytest.raises(UnseenError, match=f"a parameter cannot be called '{name}'"):
         type("Hiding", (KuhnPoker,), {"__annotations__": {name: int}, name: 3})
+
+
+def test_a_subclass_with_other_defaults_is_not_compiled_again():
+    assert numba_type(PDGoofspiel) is numba_type(IIGoofspiel) is numba_type(Goofspiel)
+    assert numba_type(Unlisted) is not numba_type(Goofspiel)
+    assert playouts("pd_goofspiel(cards=3)", 100).largest > playouts("wl_goofspiel(cards=3)", 100).largest == 1.0
 
 
 class Unlisted(Goofspiel):

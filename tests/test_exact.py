@@ -15,7 +15,7 @@ from spiel import SPIEL_NAMES, spiel_infosets, spiel_policy
 
 from unseen import Position, SequenceForm, Strategy, UnseenError, solve_exactly
 
-PROFILES = {"liars_dice": 5}  # where OpenSpiel takes seconds for each; 20 of other games
+PROFILES = {"liars_dice": 2}  # where OpenSpiel takes seconds for each; 20 of other games
 
 
 def expected_value(position: Position, strategy: Strategy) -> float:

@@ -336,7 +336,7 @@ KILLS = 3
 
 @pytest.mark.parametrize("algorithm", ["external_sampling", "dcfr"])
 def test_a_killed_job_goes_on_and_ends_the_same(tmp_path, algorithm):
-    iterations = {"external_sampling": "5000000", "dcfr": "100000"}[algorithm]
+    iterations = {"external_sampling": "2500000", "dcfr": "60000"}[algorithm]
     command = [sys.executable, "-m", "unseen", "solve", "leduc_poker", "--algorithm", algorithm, "--iterations", iterations,
                "--seed", "4", "--checkpoint-seconds", "0.05", "--resume", "--json", "--out"]  # fmt: skip
     whole, killed = tmp_path / "whole", tmp_path / "killed"

@@ -132,14 +132,20 @@ _types: dict[tuple[type[Compiled], bool], CompiledType] = {}
 def numba_type(cls: type[Compiled], checks_indices: bool = False) -> CompiledType:
     """The Numba type of a class, made when it is first needed: by then all that its methods refer to has been defined.
 
-    Classes with the same name and code (a cell of a notebook run twice) share one type. Methods that check indices are those of
-    another type, so every kernel can be compiled for either.
+    Classes with the same name and code (a cell of a notebook run twice) share one type, and so does a subclass that compiles to the
+    same as its base, for which nothing need be compiled again. Methods that check indices are those of another type, so every
+    kernel can be compiled for either.
     """
     if (cls, checks_indices) in _types:
         return _types[cls, checks_indices]
-    name = f"{cls.__module__}.{cls.__qualname__}#{class_digest(cls)}" + "!" * checks_indices
+    digest, owner = class_digest(cls), cls
+    for base in cls.__mro__[1:]:
+        if not (issubclass(base, Compiled) and base.compiled_fields == cls.compiled_fields and class_digest(base) == digest):
+            break
+        owner = base
+    name = f"{owner.__module__}.{owner.__qualname__}#{digest}" + "!" * checks_indices
     if name not in CompiledType.living:
-        _make_type(name, cls, checks_indices)
+        _make_type(name, owner, checks_indices)
     _types[cls, checks_indices] = CompiledType.living[name]
     return _types[cls, checks_indices]
 
@@ -191,6 +197,6 @@ def class_digest(cls: type[Compiled]) -> str:
         digest_function(digest, method, seen)
     for name in sorted(dir(cls)):
         value = getattr(cls, name, None)
-        if isinstance(value, (int, float)):
+        if isinstance(value, (int, float)) and name not in cls.compiled_fields:
             digest.update(f"{name}={value!r}".encode())
     return digest.hexdigest()[:16]

@@ -168,7 +168,9 @@ class Findings:
                 found = [f"{each} ({TABLE_2[name][place]})" for place, each in enumerate(estimates)]
                 rows.append([name, *found, f"{simulations(name, self.scale):,}", f"{rate:,.0f} ({RATES[name]:,})"])
         searches = sum(len(cell["losses"][0][0]) for cell in self.batches(f"depth {NAMES[-1]}"))
-        text = f"`{self.scale.table_2}`, {searches} searches for each first upcard, mean of both players, in points."
+        text = f"`{self.scale.table_2}`, {searches} searches for each first upcard, mean of both players, in points. "
+        text += "Simulations a second are those of these searches, beside whatever else the machine did; "
+        text += "`python benchmarks/search.py --joint` measures them by themselves."
         return f"{text}\n\n" + table(("", "Ex_2", "Ex_4", "simulations a search", "simulations a second here, on one core"), rows)
 
     def draw(self, picture: Path) -> None:
