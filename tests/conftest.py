@@ -1,3 +1,4 @@
+import os
 import sys
 from pathlib import Path
 
@@ -6,6 +7,11 @@ import pytest
 from unseen import Game
 
 sys.path.insert(0, str(Path(__file__).parent))
+
+_worker = os.environ.get("PYTEST_XDIST_WORKER")
+if _worker and hasattr(os, "sched_setaffinity"):  # each has a core of its own, so that what it runs does not start more processes
+    _cores = sorted(os.sched_getaffinity(0))
+    os.sched_setaffinity(0, {_cores[int(_worker.removeprefix("gw")) % len(_cores)]})
 
 
 @pytest.fixture
