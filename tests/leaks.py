@@ -22,6 +22,7 @@ SMALL = {
     "liars_dice": "liars_dice(faces=3)", "goofspiel": "goofspiel(cards=3)",
     "pd_goofspiel": "pd_goofspiel(cards=3)", "wl_goofspiel": "wl_goofspiel(cards=3)", "oshi_zumo": "oshi_zumo(coins=4)",
     "blotto": "blotto(soldiers=4)", "princess_and_monster": "princess_and_monster(horizon=5)",
+    "schnapsen": "schnapsen(suits=2, ranks=3, hand=1, target=20)",
 }  # fmt: skip
 AGENTS = (
     "random", "oos(simulations=12)", "oos(targeting=public, simulations=12, weighting=running)", "vr_oos(simulations=12)",
@@ -29,6 +30,12 @@ AGENTS = (
 )  # fmt: skip
 
 
+IN_TURN = (
+    "pimc(worlds=3)", "ppp(worlds=2, errors=2, knowledge=belief)", "pvp(worlds=2, mixing=near)", "vmm(worlds=3)", "prm(worlds=2)",
+)  # fmt: skip
+"""Those for games in which players move in turn."""
+LONG = ("phantom_ttt", "latent_ttt", "princess_and_monster")
+"""Games that take these too long without compilation."""
 OPEN = (
     "optimal", "duct(simulations=12)", "exp3(simulations=12)", "rm(simulations=12, keep=true)", "sm_oos(simulations=12)",
     "oos_plus(simulations=12)",
@@ -109,7 +116,8 @@ if __name__ == "__main__":
         if (found := twins(game)) is None:
             continue
         position, other = found
-        for spec in (*AGENTS, *(OPEN if not what_is_hidden(game) else ())):
+        in_turn = IN_TURN if not game.simultaneous and name not in LONG else ()
+        for spec in (*AGENTS, *in_turn, *(OPEN if not what_is_hidden(game) else ())):
             mine, theirs = (watched(game, h, position.player, spec) for h in (position.history, other))
             assert mine == theirs, (name, spec, position.history, other)
             swaps += 1

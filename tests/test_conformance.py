@@ -267,7 +267,29 @@ class BitsForgetOne(KuhnPoker):
         return 1 if s.moves == 1 else 3 if s.dealt == 2 else 7 - (1 << s.card[0] if s.dealt else 0)
 
 
+class LaysOpenTooMuch(KuhnPoker):
+    def lay_open(self, s):
+        if s.moves == 1:
+            s.bets = 2
+
+
+class MostIsTooLittle(KuhnPoker):
+    def most(self, s, who):
+        return 1.0
+
+
+class AheadOfEachOther(KuhnPoker):
+    def between_rounds(self, s):
+        return False
+
+    def ahead(self, s, who):
+        return 1.0
+
+
 PLANTED = [
+    (MostIsTooLittle, "most", "player 1 can get 1 at most, but it gets 2", 4),
+    (AheadOfEachOther, "ahead", "ahead() says [1.0, 1.0] of the two players", 4),
+    (LaysOpenTooMuch, "lay_open", "lay_open() writes", 3),
     (BitsForgetOne, "bits", "bits() returns 0b1, but the actions are [0, 1]", 3),
     (StartLeavesAFieldUnset, "start incomplete", "does not set field 'bets'", 0),
     (PlayerChangesTheState, "player changes the state", "player() changes the state", 3),

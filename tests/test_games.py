@@ -22,7 +22,7 @@ COUNTS = json.loads((HERE / "counts.json").read_text())
 
 def test_every_game_has_its_papers():
     for name in unseen.game_names():
-        assert name in COUNTS, f"{name} has no pinned counts"
+        assert any(spec.partition("(")[0] == name for spec in COUNTS), f"{name} has no pinned counts"
         assert (HERE / "playthroughs" / f"{name}.txt").exists(), f"{name} has no playthrough"
         assert (ROOT / "docs" / "games" / f"{name}.md").exists(), f"{name} has no page"
         doc = unseen.load(name).__doc__ or ""

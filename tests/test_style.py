@@ -17,14 +17,20 @@ described.loader.exec_module(rooms)
 
 SOURCE = ROOT / "src" / "unseen"
 COMPILED = {
-    "game.py": {"start", "player", "actions", "chance", "apply", "utility", "settled", "rollout", "reduced", "bits"},
+    "game.py": {
+        "start", "player", "actions", "chance", "apply", "utility", "settled", "rollout", "reduced", "bits", "lay_open",
+        "knowledge",
+    },
+    "minimax.py": {"world_of", "begin", "end", "descend", "enter_node", "fold", "leave"},
+    "vectors.py": {"world_of", "begin", "end", "descend", "enter_node", "fold", "leave", "cap"},
+    "comparison.py": {"_wins", "_losses"},
     "rules.py": {"go_ahead", "choose", "drew", "learn", "reward", "find_baselines", "known", "catch_up"},
     "joint_rules.py": {"fill", "note", "choose", "drew", "learn", "advise", "eta"},
     "tree.py": {"has_room", "descend"},
     "leaf.py": {"has_seen", "saw", "draw"},
     "outcome.py": {"come_to", "follow"},
     "traversal.py": {"decide", "first_taken", "share", "expected"},
-}
+}  # fmt: skip
 """Methods that are compiled, and typed by the compiler."""
 
 
@@ -81,7 +87,7 @@ def test_only_one_room_knows_numba():
 
 
 RESULTS = {
-    "Choice", "Convergence", "DepthLimited", "Enumeration", "Equilibrium", "Evaluation", "Info",
+    "Choice", "Comparison", "Convergence", "DepthLimited", "Extraction", "Enumeration", "Equilibrium", "Evaluation", "Info",
     "Losses", "Match", "Measured", "Percept", "Playouts", "RuleError", "Solved",
     "Values",
 }  # fmt: skip

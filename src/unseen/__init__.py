@@ -16,12 +16,15 @@ from unseen.version import __version__
 if TYPE_CHECKING:
     from unseen import testing
     from unseen.agents import Agent, Budget, Choice
+    from unseen.arena.comparison import Comparison, compare
+    from unseen.arena.extraction import Extraction, extract
     from unseen.arena.losses import Losses, expected_loss
     from unseen.arena.matches import Match, match, replay
     from unseen.arena.measures import Measured, measure
     from unseen.arena.names import make_agent
     from unseen.arena.plans import Convergence, DepthLimited, convergence, depth_limited
     from unseen.belief.belief import Belief
+    from unseen.belief.worlds import Worlds
     from unseen.enumeration.walker import Enumeration
     from unseen.enumeration.whole import enumerate_game
     from unseen.exact.equilibrium import Equilibrium, solve_exactly
@@ -41,11 +44,13 @@ _LATER = {
     "Belief": "belief.belief",
     "Budget": "agents",
     "Choice": "agents",
+    "Comparison": "arena.comparison",
     "Convergence": "arena.plans",
     "DepthLimited": "arena.plans",
     "Enumeration": "enumeration.walker",
     "Equilibrium": "exact.equilibrium",
     "Evaluation": "exact.sequence_form",
+    "Extraction": "arena.extraction",
     "Info": "exact.info",
     "Losses": "arena.losses",
     "Match": "arena.matches",
@@ -57,13 +62,16 @@ _LATER = {
     "Solved": "solving.job",
     "Strategy": "tabular.strategy",
     "Values": "stacked.values",
+    "Worlds": "belief.worlds",
     "backward_induction": "stacked.values",
     "best_response": "exact.sequence_form",
+    "compare": "arena.comparison",
     "convergence": "arena.plans",
     "depth_limited": "arena.plans",
     "enumerate_game": "enumeration.whole",
     "expected_loss": "arena.losses",
     "exploitability": "exact.sequence_form",
+    "extract": "arena.extraction",
     "info": "exact.info",
     "make_agent": "arena.names",
     "match": "arena.matches",
@@ -76,12 +84,13 @@ _LATER = {
 _MODULES = {"rules": "search.rules", "testing": "testing"}
 
 __all__ = [
-    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "Belief", "BeliefTooLarge", "Budget", "Choice", "Convergence", "DepthLimited",
-    "Enumeration", "Equilibrium", "Evaluation", "Game", "GameFault", "Info", "Losses", "Match", "Measured", "OnlineLearner",
-    "Percept", "Playouts", "Position", "RuleError", "Searcher", "SequenceForm", "Solved", "Strategy", "StrategyFileError",
-    "UnseenError", "Values", "__version__", "backward_induction", "best_response", "convergence", "depth_limited",
-    "enumerate_game", "expected_loss", "exploitability", "fingerprint", "game_names", "info", "kernel", "load", "make_agent",
-    "match", "measure", "parameter", "piece", "playouts", "replay", "rules", "solve", "solve_exactly", "testing",
+    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "Belief", "BeliefTooLarge", "Budget", "Choice", "Comparison", "Convergence",
+    "DepthLimited", "Enumeration", "Equilibrium", "Evaluation", "Extraction", "Game", "GameFault", "Info", "Losses", "Match",
+    "Measured", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError", "Searcher", "SequenceForm", "Solved",
+    "Strategy", "StrategyFileError", "UnseenError", "Values", "Worlds", "__version__", "backward_induction", "best_response",
+    "compare", "convergence", "depth_limited", "enumerate_game", "expected_loss", "exploitability", "extract", "fingerprint",
+    "game_names", "info", "kernel", "load", "make_agent", "match", "measure", "parameter", "piece", "playouts", "replay",
+    "rules", "solve", "solve_exactly", "testing",
 ]  # fmt: skip
 
 

@@ -91,6 +91,16 @@ class Agent(ABC):
         raise UnseenError(f"{self.name} does not search, so it has no plan for the whole game; measure it by stitching.")
 
     @property
+    def is_certain(self) -> bool:
+        """Whether its choice, as things stand, depends on nothing but what it has seen: it would choose so every time."""
+        return False
+
+    @property
+    def question(self) -> bytes | None:
+        """What its choice depends on, if it can say: equal questions have equal answers, whatever was seen before them."""
+        return None
+
+    @property
     def simulations_made(self) -> int:
         """How many simulations it has made since `begin`."""
         return 0
@@ -115,6 +125,7 @@ class RandomAgent(Agent):
     """Chooses evenly."""
 
     name = "random"
+    is_certain = True
 
     def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
         return dict.fromkeys(actions, 1.0 / len(actions))
@@ -122,6 +133,8 @@ class RandomAgent(Agent):
 
 class StrategyAgent(Agent):
     """Plays a strategy: one from a file, or what a solver found."""
+
+    is_certain = True
 
     def __init__(self, strategy: Strategy, name: str = "strategy") -> None:
         self.strategy, self.name = strategy, name

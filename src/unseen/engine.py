@@ -103,17 +103,6 @@ def random_index(n, rng):
 
 
 @piece
-def even_action(game, s, out, rng):
-    """An action or outcome of `s`, all equally likely; -1 if there is none, or too many. `out` is to write on."""
-    if game.knows_bits:
-        bits = game.bits(s)
-        n = bit_count(bits)
-        return nth_bit(bits, random_index(n, rng)) if n > 0 else -1
-    n = game.actions(s, out)
-    return out[random_index(n, rng)] if 0 < n <= len(out) else -1
-
-
-@piece
 def coin(chance, rng):
     """Whether something of this probability happens."""
     return random(rng) < chance
@@ -148,11 +137,15 @@ def sample_chance(game, s, out, n, rng):
 
 @piece
 def random_action(game, s, p, out, rng):
-    """What `p`, a player who chooses evenly or chance, does in `s`; -1 if it has no action, or too many."""
-    if p != CHANCE or game.uniform_chance:
-        return even_action(game, s, out, rng)
+    """What `p`, a player who chooses evenly or chance, does in `s`; -1 if it has no action, or too many. `out` is to write on."""
+    if game.knows_bits and (p != CHANCE or game.uniform_chance):
+        bits = game.bits(s)
+        n = bit_count(bits)
+        return nth_bit(bits, random_index(n, rng)) if n > 0 else -1
     n = game.actions(s, out)
-    return out[sample_chance(game, s, out, n, rng)] if 0 < n <= len(out) else -1
+    if n <= 0 or n > len(out):
+        return -1
+    return out[sample_chance(game, s, out, n, rng) if p == CHANCE else random_index(n, rng)]
 
 
 def random_state(seed: int) -> NDArray[np.uint64]:

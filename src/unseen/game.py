@@ -117,6 +117,21 @@ class Game(Declared, Compiled):
     """
     uniform_chance: ClassVar[bool] = True
     """Whether all chance outcomes are equally likely, i.e. whether `chance` is not overridden."""
+    predetermined: ClassVar[bool] = False
+    """Whether chance has chosen before and is only shown later, as with a shuffled pack: outcomes come in an order that is fixed.
+
+    A hint: algorithms that look at a game as if nothing were hidden then look at one order at a time.
+    """
+    error_horizon: ClassVar[int] = 0
+    """In how many moves the errors of an opponent should count for presumed payoffs; 0: in all. A hint, for long games."""
+    lays_open: ClassVar[bool] = False
+    """Whether `lay_open` is written."""
+    has_knowledge: ClassVar[bool] = False
+    """Whether `knowledge` is written."""
+    knows_most: ClassVar[bool] = False
+    """Whether `most` is written."""
+    has_rounds: ClassVar[bool] = False
+    """Whether `between_rounds` is written."""
     knows_bits: ClassVar[bool] = False
     """Whether `bits` is written, and `actions` not rewritten since."""
     plain_state: ClassVar[type[PlainState]]
@@ -137,6 +152,8 @@ class Game(Declared, Compiled):
         if "name" not in vars(cls):
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", cls.__name__).lower()
         cls.uniform_chance = cls.chance is Game.chance
+        cls.lays_open, cls.has_knowledge = cls.lay_open is not Game.lay_open, cls.knowledge is not Game.knowledge
+        cls.knows_most, cls.has_rounds = cls.most is not Game.most, cls.between_rounds is not Game.between_rounds
         writer = {rule: next(k for k, base in enumerate(cls.__mro__) if rule in vars(base)) for rule in ("actions", "bits")}
         cls.knows_bits = cls.bits is not Game.bits and writer["bits"] <= writer["actions"]
         if hasattr(cls, "state"):
@@ -235,6 +252,43 @@ class Game(Declared, Compiled):
         """
         return 0.0, 1.0
 
+    def most(self, s, who):
+        """The most that player `who` can still get in `s`, an unfinished game.
+
+        A hint: a search stops looking where this has been found. No bound unless a game says otherwise.
+        """
+        return np.inf
+
+    def lay_open(self, s):
+        """Rewrite `s` to the state it would be if both players had seen everything: what they know of each other is filled in.
+
+        The same player is to move, with no other actions than it had (it may have fewer: those that cannot succeed), and the game
+        goes on to the same payoffs. A hint for algorithms that look at a game as if nothing were hidden. Two states that differ
+        only in what players know become one. Nothing is changed unless a game says otherwise.
+        """
+
+    def knowledge(self, s, who):
+        """An estimate of how much the other player knows of what `who` hides in `s`, just after a move of `who`: 0 nothing, 1 all.
+
+        `s` is laid open. A hint for presumed payoffs; not used unless it is written.
+        """
+        return 0.0
+
+    def between_rounds(self, s):
+        """Whether a round has just ended in `s`, an unfinished game of several, and the next begins with nothing known.
+
+        A hint for algorithms that look no further than to the end of a round; `ahead` and `worth` must then be written, too.
+        """
+        return False
+
+    def ahead(self, s, who):
+        """How much `who` is ahead, in what rounds pay, between two rounds or at the end `s`."""
+        return self.utility(s, who)
+
+    def worth(self, s, who):
+        """An estimate of what `who` will get in the end, between two rounds; its payoff at the end `s`."""
+        return self.utility(s, who)
+
     # Plain Python, never compiled: names and pictures for people -------------------------------------------------------------
 
     def validate(self) -> None:
@@ -282,6 +336,7 @@ class Game(Declared, Compiled):
         return {
             "start": (s,), "player": (s,), "actions": (s, numbers), "bits": (s,), "chance": (s, 0, 1),
             "apply": (s, 0, numbers), "utility": (s, 0), "settled": (s,), "reduced": (s,),
+            "most": (s, 0), "lay_open": (s,), "knowledge": (s, 0), "between_rounds": (s,), "ahead": (s, 0), "worth": (s, 0),
         }  # fmt: skip
 
     def __repr__(self) -> str:

@@ -27,7 +27,7 @@ class Parameter:
 
     def __init__(
         self, default: Value, minimum: float | None = None, maximum: float | None = None, help: str = "",
-        choices: tuple[str, ...] = (), above: float | None = None,
+        choices: tuple[str, ...] = (), above: float | None = None, words: tuple[str, ...] = (),
     ) -> None:  # fmt: skip
         self.default = default
         self.minimum = minimum
@@ -36,11 +36,13 @@ class Parameter:
         """The number that it must be more than; instead of `minimum`."""
         self.help = help
         self.choices = choices
+        self.words = words
+        """Words that it may be instead of a number from `minimum` to `maximum`; not for compiled code."""
 
     @property
     def kind(self) -> type:
         """The type that compiled code sees."""
-        return int if self.choices else type(self.default)
+        return int if self.choices else float if self.words else type(self.default)
 
     @property
     def allowed(self) -> str:
@@ -52,6 +54,8 @@ class Parameter:
         if self.kind is str:
             return "a word or a path"
         number = "a number" if self.kind is float else "a whole number"
+        if self.words:
+            number = f"{', '.join(self.words)}, or {number}"
         if self.above is not None:
             return f"{number} above {self.above:g}" + (f" and up to {self.maximum:g}" if self.maximum is not None else "")
         if self.minimum is None and self.maximum is None:
@@ -64,13 +68,13 @@ class Parameter:
 
     def with_default(self, default: Value) -> Parameter:
         """The same parameter with another default."""
-        return Parameter(default, self.minimum, self.maximum, self.help, self.choices, self.above)
+        return Parameter(default, self.minimum, self.maximum, self.help, self.choices, self.above, self.words)
 
     def read(self, owner: str, name: str, value: Any) -> Any:
         """`value` as compiled code sees this parameter, or an error that says what is allowed."""
         if self.choices and value in self.choices:
             return self.choices.index(value)
-        if self.kind is str and isinstance(value, str):
+        if value in self.words or (self.kind is str and isinstance(value, str)):
             return value
         if self.kind is float and not isinstance(value, bool):
             with contextlib.suppress(TypeError, ValueError):
@@ -96,7 +100,7 @@ class Parameter:
 
 def parameter(
     default: Value, *, minimum: float | None = None, maximum: float | None = None, help: str = "", choices: tuple[str, ...] = (),
-    above: float | None = None,
+    above: float | None = None, words: tuple[str, ...] = (),
 ) -> Any:  # fmt: skip
     """Declare a parameter with bounds: `cards: int = parameter(3, minimum=2, maximum=500, help="cards in the deck")`.
 
@@ -104,10 +108,10 @@ def parameter(
 
     - `default`: its value if nobody gives another, which also says its type: bool, int or float.
     - `minimum`, `maximum`: bounds that it may be equal to; `above`: one that it must exceed.
-    - `choices`: the words that it can be, if it is one.
+    - `choices`: the words that it can be, if it is one; `words`: those that it can be instead of a number.
     - `help`: what people read about it.
     """
-    return Parameter(default, minimum, maximum, help, choices, above)
+    return Parameter(default, minimum, maximum, help, choices, above, words)
 
 
 def with_defaults(declared: Mapping[str, Parameter], changed: Mapping[str, Value]) -> dict[str, Parameter]:

@@ -10,9 +10,10 @@ from unseen.arena.referee import Played
 from unseen.belief.belief import Belief
 from unseen.errors import BeliefTooLarge
 from unseen.game import Game
-from unseen.position import Position
+from unseen.position import Percept, Position
+from unseen.show.results import Result
 
-HELP = "a number or a word: that action; b: what may be hidden; ?: this; q: leave"
+HELP = "a number or a word: that action; h: a hint; b: what may be hidden; ?: this; q: leave"
 MOST_WORLDS = 12
 SAMPLES = 40
 """Histories that fit, looked at to tell what is known of the last moves."""
@@ -29,8 +30,11 @@ class HumanAgent(Agent):
     moves = 0
     """How many moves of the game this player has been told of."""
 
-    def __init__(self, ask: Callable[[str], str] = input, say: Callable[[str], Any] = print) -> None:
-        self.ask, self.say = ask, say
+    def __init__(
+        self, ask: Callable[[str], str] = input, say: Callable[[str], Any] = print, adviser: Agent | None = None,
+        show: Callable[[Result], Any] = print,
+    ) -> None:  # fmt: skip
+        self.ask, self.say, self.adviser, self.show = ask, say, adviser, show
 
     def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
         """One of the actions, for sure."""
@@ -55,6 +59,8 @@ class HumanAgent(Agent):
                 raise Left
             if answer == "b":
                 self.show_belief()
+            elif answer == "h":
+                self.hint(actions)
             elif answer == "?":
                 self.say(HELP)
             elif answer:
@@ -91,6 +97,24 @@ class HumanAgent(Agent):
     def begin(self, game: Game, seat: int, seed: int, budget: Budget | None = None) -> None:
         super().begin(game, seat, seed, budget)
         self.moves = 0
+        if self.adviser:
+            self.adviser.begin(game, seat, seed, budget)
+
+    def observe(self, percept: Percept) -> None:
+        super().observe(percept)
+        if self.adviser:
+            self.adviser.observe(percept)
+
+    def hint(self, actions: Sequence[int]) -> None:
+        """What the adviser, who has seen what this player has, would do, and why if it can say."""
+        if self.adviser is None:
+            self.say("there is nobody to ask; --hints names an agent")
+        elif hasattr(self.adviser, "explain"):
+            self.show(self.adviser.explain())
+        else:
+            view = self.view()
+            chances = sorted(self.adviser.choose(actions).items(), key=lambda pair: -pair[1])
+            self.say("  ".join(f"{view.describe(a) if view else a} {p:.3f}" for a, p in chances if p >= 0.0005))
 
     def show_belief(self) -> None:
         """The worlds that fit what was seen, by how many histories lead to them."""

@@ -9,6 +9,7 @@ from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import class_in_file, load, nearest, parse
 from unseen.options import read_all
+from unseen.perfect import agents as averaging
 from unseen.search import agents as searching
 from unseen.solving import agents as solving
 from unseen.tabular.strategy import Strategy
@@ -16,6 +17,7 @@ from unseen.tabular.strategy import Strategy
 AGENTS: dict[str, Kind] = {
     "random": Kind("Chooses evenly.", "", lambda game, name, options: RandomAgent(), {}),
     **searching.AGENTS,
+    **averaging.AGENTS,
     **solving.AGENTS,
 }
 

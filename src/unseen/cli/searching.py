@@ -16,6 +16,9 @@ from unseen.errors import UnseenError
 AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="random, 'oos(targeting=public, seconds=1)', a strategy file...")]
 Simulations = Annotated[int, typer.Option(min=0, help="Simulations for a move of agents that do not say; 0: 100,000.")]
 Seconds = Annotated[float, typer.Option(min=0.0, help="Seconds for a move of agents that do not say, instead.")]
+MaybeSeed = Annotated[
+    int | None, typer.Option(min=0, help="Seed of random choices; an exact result needs one only if an agent draws random numbers.")
+]
 METHOD_HELP = (
     "stitching: search at every information set; aggregate: along random games; root: once, at the start; depth: the same, "
     "followed for --depth moves, against exact values; convergence: how root falls with simulations; loss: what a game is expected "
@@ -88,12 +91,9 @@ def measure(
     workers: Workers = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """The exact exploitability of the strategy that a searching agent plays. Ctrl-C evaluates what there is."""
-    from unseen.run.checkpoint import check_place
     from unseen.run.files import check_file
     from unseen.show.figures import check_picture, save_picture
 
-    if resume and keep is None:
-        raise UnseenError("--resume needs --keep: the file in which the work is kept.")
     belongs = {
         "depth": (("depth",), depth), "values": (("depth", "loss"), values), "every": (("convergence",), every),
         "picture": (("convergence",), picture),
@@ -105,8 +105,7 @@ def measure(
         raise UnseenError(f"--out saves a strategy, and --method {method} makes none.")
     if out is not None:
         check_file(out)
-    if keep is not None:
-        check_place(keep)
+    _check_keep(keep, resume)
     if picture is not None:
         check_picture(picture)
     budget = _budget(simulations, seconds)
@@ -144,9 +143,43 @@ def measure(
 
 
 @command
+def extract(
+    game: GameName, agent: AgentName,
+    out: Annotated[Path, typer.Option(help="Save the strategy to this file.")],
+    keep: Annotated[Path | None, typer.Option(help="Keep answers in this file, for --resume.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the file of --keep, if it is there.")] = False,
+    workers: Workers = None, seed: MaybeSeed = None, as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """The whole strategy of an agent: it is asked at every information set. Ctrl-C saves what there is."""
+    from unseen.arena import extraction
+    from unseen.run.files import check_file
+
+    check_file(out)
+    _check_keep(keep, resume)
+    found = extraction.extract(game, agent, seed=seed, workers=workers, save=keep, resume=resume)
+    found.strategy.save(out)
+    show_result(as_json, found, the_strategy_is_in=out)
+
+
+@command
+def compare(
+    game: GameName, agents: Annotated[list[str], typer.Argument(metavar="AGENT...", help="Agents, or files of strategies.")],
+    games: Annotated[int, typer.Option(min=0, help="Games to play for each pair; 0: what is expected, exactly.")] = 0,
+    simulations: Simulations = 0, seconds: Seconds = 0.0,
+    workers: Workers = None, seed: MaybeSeed = None, as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Every agent against every one in both seats: mean payoff, wins, draws and losses, exactly or by playing."""
+    from unseen.arena import comparison
+
+    found = comparison.compare(game, agents, games=games, seed=seed, workers=workers, budget=_budget(simulations, seconds))
+    show(as_json, found.as_dict(), found.table)
+
+
+@command
 def play(
     game: GameName,
     against: Annotated[str, typer.Option(help="The agent to play against.")] = "oos(targeting=public)",
+    hints: Annotated[str, typer.Option(help="The agent to ask for hints; '': ppp, if players move in turn.")] = "",
     seat: Annotated[str, typer.Option(help="first, second, or both: in turn.")] = "both",
     simulations: Simulations = 0, seconds: Seconds = 0.0,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of all random choices; otherwise a new one each time.")] = None,
@@ -163,7 +196,11 @@ def play(
         raise UnseenError(f"--seat is {seat!r}, but must be first, second or both.")
     loaded = loading.load(game)
     other = make_agent(against, loaded)
-    you = HumanAgent(say=lambda line: console.print(line, markup=False, highlight=False, soft_wrap=True))
+    adviser = make_agent(hints or "ppp", loaded) if hints or not loaded.simultaneous else None
+    you = HumanAgent(
+        say=lambda line: console.print(line, markup=False, highlight=False, soft_wrap=True), adviser=adviser,
+        show=lambda found: console.print(found.table()),
+    )  # fmt: skip
     seed = secrets.randbelow(10**6) if seed is None else seed
     budget = _budget(simulations, seconds)
     you.say(f"You play against {other.name}{other.thinks(budget)}. The cards are those of --seed {seed}.")
@@ -185,6 +222,16 @@ def play(
                     you.say(line)
     except (Left, EOFError):
         you.say(f"\nYou leave with {total:+g} after {played} {'game' if played == 1 else 'games'}.")
+
+
+def _check_keep(keep: Path | None, resume: bool) -> None:
+    """Raise if work cannot be kept in this file, or resumed without one."""
+    from unseen.run.checkpoint import check_place
+
+    if resume and keep is None:
+        raise UnseenError("--resume needs --keep: the file in which the work is kept.")
+    if keep is not None:
+        check_place(keep)
 
 
 def _budget(simulations: int, seconds: float) -> Any:

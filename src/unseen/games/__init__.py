@@ -17,6 +17,7 @@ REGISTRY = {
     "pd_goofspiel": "goofspiel:PDGoofspiel",
     "phantom_ttt": "phantom_ttt:PhantomTTT",
     "princess_and_monster": "princess_and_monster:PrincessAndMonster",
+    "schnapsen": "schnapsen:Schnapsen",
     "wl_goofspiel": "goofspiel:WLGoofspiel",
     "xi": "xx_xi:XI",
     "xx": "xx_xi:XX",

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import piece
+from unseen.compiling.bits import bit_count
 from unseen.game import PUBLIC, TERMINAL, Game
 from unseen.options import parameter
 
@@ -54,6 +55,28 @@ def final_payoffs() -> NDArray[np.int8]:
 
 
 FINAL = final_payoffs()
+
+
+def shares_met() -> NDArray[np.float64]:
+    """By the number of marks on the board: the share of a player's marks that its opponent has met, on average.
+
+    The paper says that k is "the proportion of all our previous actions the opponent will know on average if our opponent played
+    random actions" and prints 0.19 for O's first, the second mark of the game. An opponent that tries squares at random until one
+    is free, of which there are f, meets a given mark on the way with probability 1 / (f + 1). After X's n-th mark O has met 1/9,
+    4/21, 19/63, 61/126 of them on average, for n = 1, 2, 3, 4. The printed number is the second, so n is taken to be the number of
+    marks on the board; from the fifth on everything is known.
+    """
+    shares, met = np.ones(SQUARES + 1), np.zeros(0)
+    shares[0] = 0.0
+    for n in range(1, 5):
+        chance = 1.0 / (SQUARES - 2 * n + 2)
+        met = np.append(met, 0.0)
+        met = met + (1.0 - met) * chance
+        shares[n] = met.mean()
+    return shares
+
+
+MET = shares_met()
 
 
 @piece
@@ -142,6 +165,13 @@ class PhantomTTT(Game):
     def settled(self, s):
         # A player that lost its turn may have fewer marks than the table knows of.
         return not self.abrupt and FINAL[s.marks[0], s.marks[1]] != OPEN
+
+    def lay_open(self, s):
+        s.bumped[0] = s.marks[1]
+        s.bumped[1] = s.marks[0]
+
+    def knowledge(self, s, who):
+        return MET[bit_count(s.marks[0] | s.marks[1])]
 
     def symmetries(self) -> list[list[int]]:
         return board_symmetries()

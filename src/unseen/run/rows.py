@@ -20,9 +20,10 @@ Watcher = Callable[[int, int, int], None]
 
 
 class Rows:
-    """What is known of some tasks. The first number of a row is how many simulations the task took."""
+    """What is known of some tasks. The first number of a row is how many simulations, or other `units`, the task took."""
 
-    def __init__(self, tasks: int, columns: int) -> None:
+    def __init__(self, tasks: int, columns: int, units: str = "simulations") -> None:
+        self.units = units
         self.results, self.done, self.is_complete = np.full((tasks, columns), np.nan), np.zeros(tasks, bool), True
 
     def run(
@@ -39,7 +40,7 @@ class Rows:
         if workers is None and not isinstance(job[1], str):
             workers = 1  # an agent that is an object stays here
         try:
-            with watched(progress, str(about["agent"]), "simulations") as tick:
+            with watched(progress, str(about["agent"]), self.units) as tick:
                 for k, row in zip(todo, run_all(make, job, [tasks[k] for k in todo], workers), strict=True):
                     with InterruptsHeld() as interrupts:
                         self.results[k], self.done[k] = row, True

@@ -35,6 +35,8 @@ def _solution(game: Game, algorithm: str, until: float) -> Strategy:
 class OptimalAgent(Agent):
     """Plays an equilibrium of the matrix game at each state."""
 
+    is_certain = True
+
     def __init__(self, values: Values, name: str = "optimal") -> None:
         self.values, self.name = values, name
 

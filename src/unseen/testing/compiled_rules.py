@@ -93,6 +93,13 @@ class CompiledRules:
         if not self.is_close(found, said):
             self.fault("compiled reduced", f"plain reduced() returns {said}, compiled {tuple(found)}", history)
 
+    def compare_open(self, history: History, before: PlainState, after: PlainState) -> None:
+        """Lay a state open."""
+        before.write(self.compact)
+        self.run(open_state)
+        if self.is_usable:
+            self.compare_fields("lay_open", after, history)
+
     def is_close(self, native: Any, plain: Any) -> bool:
         return np.allclose(native, plain, rtol=self.tolerance, atol=1e-12, equal_nan=True)
 
@@ -150,3 +157,9 @@ def play(game, states, a, tell):
 def reduce_state(game, states):
     """Reduce a state with the compiled rules."""
     return game.reduced(states[0])
+
+
+@kernel
+def open_state(game, states):
+    """Lay a state open with the compiled rules."""
+    game.lay_open(states[0])

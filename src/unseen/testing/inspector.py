@@ -17,6 +17,7 @@ from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, PlainState
 from unseen.position import Position, history_text, is_token, is_whole, percept_of, rule_exception
 from unseen.run.progress import Progress
 from unseen.testing.compiled_rules import UNWRITTEN, CompiledRules
+from unseen.testing.laid_open import misfit_when_open, opened
 from unseen.testing.lockstep import difference
 from unseen.testing.pairs import misfit
 from unseen.testing.report import Fault, Report
@@ -46,6 +47,8 @@ class _Node:
     """How much each had seen before the last move."""
     settled: list[float] | None = None
     """The payoffs, if a history on the way here was said to be settled."""
+    most: tuple[float, float] = (np.inf, np.inf)
+    """The most that each can get, by what `most` said on the way here."""
 
 
 class _Broken(Exception):
@@ -203,9 +206,15 @@ class Inspector:
         if self.game.simultaneous and (player == 1) != (node.mover == 0):
             self.fault("simultaneous order", "the game is marked simultaneous, but its moves are not 0 and then 1", node.history)
         self.check_renderings(node)
+        if self.game.lays_open or self.game.has_knowledge:
+            self.check_laid_open(node)
+        if self.game.has_rounds and (player == TERMINAL or self.twice(node, "between_rounds", call=self.call)):
+            self.check_rounds(node)
         if player == TERMINAL:
             self.check_utilities(node)
             return []
+        if self.game.knows_most:
+            node.most = (min(node.most[0], self.twice(node, "most", 0)), min(node.most[1], self.twice(node, "most", 1)))
         if len(node.history) >= self.game.max_length:
             self.fault("too long", f"the game is not over after max_length = {self.game.max_length} moves", node.history)
             return []
@@ -239,6 +248,23 @@ class Inspector:
             message = f"reduced() writes {again}, which has another future: {problem}"
             self.fault("reduced differs", message, node.history)
 
+    def check_rounds(self, node: _Node) -> None:
+        """What a round has brought one player it has cost the other; and in the end its worth is what the game pays."""
+        for rule in ("ahead", "worth"):
+            said = [self.twice(node, rule, who) for who in (0, 1)]
+            if not all(map(isfinite, said)) or abs(sum(said)) > 1e-9:
+                self.fault(rule, f"{rule}() says {said} of the two players, which must be finite and sum to zero", node.history)
+        if node.player == TERMINAL and abs(self.twice(node, "worth", 0) - self.twice(node, "utility", 0)) > 1e-9:
+            self.fault("worth", "worth() differs from utility() at the end of the game", node.history)
+
+    def check_laid_open(self, node: _Node) -> None:
+        """A state that is laid open must be worth the same to players who know everything."""
+        call = partial(self.call, node.history)
+        self.compiled.compare_open(node.history, node.state, opened(call, node.state))
+        problem = misfit_when_open(self.game, call, node.state)
+        if problem:
+            self.fault("lay_open", f"lay_open() writes {opened(call, node.state)} for {node.state}: {problem}", node.history)
+
     def check_chance_fields(self, node: _Node) -> None:
         """Chance's own fields of another state after as many moves must go with the rest of this one."""
         stack = self.stacks.get(len(node.history), node.state)
@@ -266,6 +292,10 @@ class Inspector:
         if node.settled is not None and not np.allclose(node.settled, utilities, rtol=1e-9):
             said = f"settled() and utility() said earlier on this way that the payoffs are {node.settled}, but they are {utilities}"
             self.fault("settled", said, node.history)
+        for who, (payoff, most) in enumerate(zip(utilities, node.most, strict=True)):
+            if payoff > most + 1e-9:
+                said = f"most() said earlier on this way that player {who + 1} can get {most:g} at most, but it gets {payoff:g}"
+                self.fault("most", said, node.history)
         self.compiled.compare(node.history, node.state, TERMINAL, [], utilities)
         if self.mirrored < MIRRORED and not self.faults:
             self.mirrored += 1
@@ -398,4 +428,4 @@ class Inspector:
             percept = percept_of(who, node.player, a, told)
             seen.append((*node.seen[who], percept) if any(percept) else node.seen[who])
         already = (len(node.seen[0]), len(node.seen[1]), len(node.seen[PUBLIC]))
-        return _Node(history, state, (seen[0], seen[1], seen[2]), node.player, already=already, settled=node.settled)
+        return _Node(history, state, (seen[0], seen[1], seen[2]), node.player, TERMINAL, already, node.settled, node.most)

@@ -1,0 +1,204 @@
+"""Whole strategies of agents: an agent is asked at every information set, and what it says becomes a table.
+
+An agent that can say what its choice depends on (`Agent.question`) is asked each question once, and only at one information set of
+all that are images of each other under the game's symmetries. The tree of what players can see is gone through from its root, so
+every percept is taken in once. Other agents are asked at every information set (`measures.Stitching`).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.agents import Agent
+from unseen.arena.measures import measure
+from unseen.arena.names import check_agent, make_agent
+from unseen.enumeration.symmetry import Images, reduction
+from unseen.enumeration.walker import Enumeration
+from unseen.enumeration.whole import enumerate_game
+from unseen.errors import UnseenError
+from unseen.exact.sequence_form import SequenceForm
+from unseen.game import Game
+from unseen.loading import load
+from unseen.position import Percept
+from unseen.run.rows import Rows
+from unseen.show.results import Result
+from unseen.tabular.strategy import Strategy
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PER_TASK = 32
+"""Questions in a task."""
+SYMMETRIC = 1e-9
+Question = tuple[int, list[Percept], list[int]]
+"""Who is asked, what it has seen, and its legal actions."""
+
+
+@dataclass(frozen=True, repr=False)
+class Extraction(Result):
+    """What an agent plays at every information set."""
+
+    agent: str
+    strategy: Strategy
+    asked: int
+    """Questions that were different."""
+    seconds: float
+    is_complete: bool = True
+
+    @property
+    def title(self) -> str:
+        return f"{self.agent} in {self.strategy.game.spec}"
+
+    @property
+    def summary(self) -> str:
+        return f"{len(self.strategy):,} information sets"
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "game": self.strategy.game.spec, "agent": self.agent, "infosets": len(self.strategy), "questions": self.asked,
+            "seconds": self.seconds, "complete": self.is_complete,
+        }  # fmt: skip
+
+    def rows(self) -> dict[str, Any]:
+        rows: dict[str, Any] = {
+            "information sets": len(self.strategy), "different questions": self.asked, "seconds": f"{self.seconds:.1f}",
+        }  # fmt: skip
+        if not self.is_complete:
+            rows["stopped"] = "by Ctrl-C; what was not asked is taken as even"
+        return rows
+
+    def figure(self) -> Figure:
+        """The strategy as a Matplotlib figure."""
+        return self.strategy.figure()
+
+
+def extract(
+    game: Game | str, agent: str, *, seed: int | None = None, workers: int | None = None, save: Path | str | None = None,
+    resume: bool = False, progress: bool | None = None,
+) -> Extraction:  # fmt: skip
+    """The strategy that an agent plays, by asking it at every information set. Ctrl-C keeps what there is.
+
+    - `game`: a game, or what names one. It is enumerated; without settled endings, where nothing matters any more.
+    - `agent`: what names one.
+    - `seed`: needed for an agent that draws random numbers; each question then has its own.
+    - `workers`: processes to use; otherwise one a core.
+    - `save`: a file in which answers are kept; `resume` goes on from there.
+    - `progress`: None shows a bar if a person is watching, True always, False never.
+    """
+    game, began = load(game), time.perf_counter()
+    check_agent(agent, game)
+    asked = make_agent(agent, game)
+    for who in (0, 1):
+        asked.begin(game, who, 0)
+        if seed is None and not asked.is_certain:
+            raise UnseenError(f"agent {agent!r} draws random numbers, so its strategy depends on a seed: give one.")
+    if asked.question is None:
+        path = None if save is None else Path(save)
+        found = measure(game, agent, "stitching", seed=seed or 0, workers=workers, save=path, resume=resume, progress=progress)
+        return Extraction(agent, found.strategy, found.searches, time.perf_counter() - began, found.is_complete)
+    less = reduction(game, stops_settled=True, symmetric=asked.is_certain)
+    walked = enumerate_game(game, progress=progress, reduced=less)
+    form = SequenceForm(game, streamed=True, reduced=True, found=walked) if asked.is_certain else None
+    form = form or SequenceForm(game, streamed=True, found=walked)
+    actions, cells = full_actions(walked, form.images)
+    questions, number = all_questions(game, agent, walked, actions, is_unseeded=seed is None)
+    tasks = [questions[k : k + PER_TASK] for k in range(0, len(questions), PER_TASK)]
+    rows = Rows(len(tasks), 1 + PER_TASK * game.num_actions, "questions")
+    about = {"method": "extract", "agent": agent, "seed": seed, "questions": len(questions)}
+    rows.run(game, Asking, (game, agent, seed or 0), tasks, about, save, resume, workers, None, progress)
+    answers = rows.results[:, 1:].reshape(-1, game.num_actions)
+    behaviours = as_behaviours(walked, answers[number], actions, cells)
+    return Extraction(agent, form.strategy(*behaviours), len(questions), time.perf_counter() - began, rows.is_complete)
+
+
+def full_actions(walked: Enumeration, images: Images | None) -> tuple[list[list[int]], list[list[int]]]:
+    """For each information set all its actions (the walk may know only one of each kind), and the cell that each belongs to."""
+    sets = walked.sets
+    if images is None:
+        ends = np.cumsum(sets.n_actions)
+        cells = [list(range(end - n, end)) for end, n in zip(ends.tolist(), sets.n_actions.tolist(), strict=True)]
+        return [sets.actions[each].tolist() for each in cells], cells
+    first = np.cumsum(images.n_actions) - images.n_actions
+    owner = np.searchsorted(sets.cell, images.cell[first], side="right") - 1
+    place = np.searchsorted(owner, np.arange(len(sets.player)))  # the first image of a set is itself
+    parts = [slice(int(first[i]), int(first[i] + images.n_actions[i])) for i in place]
+    return [images.action[part].tolist() for part in parts], [images.cell[part].tolist() for part in parts]
+
+
+def all_questions(
+    game: Game, agent: str, walked: Enumeration, actions: Sequence[list[int]], is_unseeded: bool
+) -> tuple[list[Question], NDArray[np.int64]]:
+    """The different questions, and which one each information set asks."""
+    recall, sets = walked.recall, walked.sets
+    steps = list(zip(*(array.tolist() for array in (recall.parent, recall.own, recall.public, recall.private)), strict=True))
+    asked = make_agent(agent, game)
+    roots = []
+    for who in (0, 1):
+        asked.begin(game, who, 0)
+        roots.append(asked.fork(0))
+    at: dict[int, Agent] = {0: roots[0], 1: roots[1]}
+    known: dict[bytes, int] = {}
+    questions: list[Question] = []
+    number = np.zeros(len(sets.player), np.int64)
+    for j, (node, player) in enumerate(zip(sets.node.tolist(), sets.player.tolist(), strict=True)):
+        way = [node]
+        while way[-1] not in at:
+            way.append(steps[way[-1]][0])
+        here = at[way.pop()]
+        while way:
+            here = here.fork(0)
+            here.observe(Percept(*steps[way[-1]][1:]))
+            at[way.pop()] = here
+        if is_unseeded and not here.is_certain:
+            raise UnseenError(
+                f"agent {agent!r} looks at a part of the worlds only, so its strategy depends on a seed: give one, or more worlds."
+            )
+        text = here.question if here.is_certain else None
+        place = bytes([player]) + text if text is not None else node.to_bytes(8)
+        if place not in known:
+            known[place] = len(questions)
+            questions.append((player, list(here.seen), actions[j]))
+        number[j] = known[place]
+    return questions, number
+
+
+class Asking:
+    """Asks an agent some questions; a row is how many, and the probabilities of all actions for each."""
+
+    def __init__(self, game: Game, agent: str, seed: int) -> None:
+        self.game, self.agent, self.seed = game, make_agent(agent, game), seed
+
+    def __call__(self, task: Sequence[Question]) -> NDArray[np.float64]:
+        row = np.zeros((PER_TASK, self.game.num_actions))
+        for chances, (player, seen, actions) in zip(row, task, strict=False):
+            seed = np.random.SeedSequence([self.seed, player, *(token for percept in seen for token in percept)])
+            self.agent.begin(self.game, player, int(seed.generate_state(1)[0]))
+            for percept in seen:
+                self.agent.observe(percept)
+            for action, chance in self.agent.choose(actions).items():
+                chances[action] = chance
+        return np.concatenate([[len(task)], row.ravel()])
+
+
+def as_behaviours(
+    walked: Enumeration, answers: NDArray[np.float64], actions: Sequence[list[int]], cells: Sequence[list[int]]
+) -> list[NDArray[np.float64]]:
+    """What was answered at each information set, (j, actions), as one behaviour for each player; even where nothing was."""
+    sets = walked.sets
+    rows = np.repeat(np.arange(len(cells)), [len(each) for each in cells])
+    cell = np.concatenate([np.asarray(each, np.int64) for each in cells])
+    chance = answers[rows, np.concatenate([np.asarray(each, np.int64) for each in actions])]
+    together, kinds = np.bincount(cell, np.nan_to_num(chance)), np.bincount(cell)
+    if np.abs(together[cell] / kinds[cell] - np.nan_to_num(chance)).max(initial=0.0) > SYMMETRIC:
+        raise UnseenError("the agent does not respect the symmetries that the game says it has, so it cannot be asked by kinds.")
+    silent = np.repeat(np.isnan(answers[:, 0]), sets.n_actions)
+    together[silent] = np.repeat(1.0 / sets.n_actions, sets.n_actions)[silent]
+    owner = np.repeat(sets.player, sets.n_actions)
+    return [np.concatenate([[1.0], together[owner == player]]) for player in (0, 1)]

@@ -1,0 +1,306 @@
+"""The worlds of one player: all states that fit what it has seen, kept up percept by percept.
+
+`Worlds` is what a player can believe after some percepts: the states that one of the fitting histories has just led to, and all
+that the game can silently go on to from there. A further percept leads to other worlds, which are found from these alone; so an
+agent that is told percepts one at a time never goes back to the start of the game, and two ways to the same worlds have the same
+future. A trellis (`belief.trellis`) knows the histories as well, but has to be built from the start.
+"""
+
+from __future__ import annotations
+
+import copy
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.belief.belief import DEFAULT_CAP
+from unseen.compiling import kernel, piece
+from unseen.engine import own_part, scratch, state_key, step, whole_states
+from unseen.enumeration.infosets import extended
+from unseen.errors import BeliefTooLarge, GameFault, UnseenError
+from unseen.game import CHANCE, PUBLIC, TERMINAL, Game
+from unseen.position import Percept
+
+WEIGHTS = ("once", "histories", "chance")
+ONCE, HISTORIES, BY_CHANCE = range(3)
+"""What a world counts: one; as many as there are histories that lead to it; the sum of the probabilities of chance in these."""
+NO_ROOM, BROKEN = -2, -3
+REMEMBERED = 1 << 28
+"""Bytes of worlds that are remembered before all are forgotten."""
+
+
+class Bag(NamedTuple):
+    """Distinct states with weights, in flat arrays with room for more. `n` states, of `k` words each."""
+
+    states: NDArray[Any]  # (n,) records
+    words: NDArray[np.uint64]  # (n, k) the same memory
+    weight: NDArray[np.float64]  # (n,)
+    arriving: NDArray[np.float64]  # (2, n) weights that come in by the steps of this level and the next; not yet passed on
+    queue: NDArray[np.int64]  # (2, n) the states of these levels
+    slots: NDArray[np.int64]  # (a power of two,) open addressing by key: a state, or -1
+    size: NDArray[np.int64]  # (3,) states in use, and how many are in each queue
+
+
+def new_bag(game: Game, room: int) -> Bag:
+    states, words = whole_states(game, room)
+    slots = np.full(1 << max(6, int(2 * room - 1).bit_length()), -1, np.int64)
+    return Bag(states, words, np.zeros(room), np.zeros((2, room)), np.zeros((2, room), np.int64), slots, np.zeros(3, np.int64))
+
+
+def _as_states(words: NDArray[np.uint64], bag: Bag) -> NDArray[Any]:
+    """The same memory as records of the kind that is in `bag`."""
+    if not len(words):
+        return bag.states[:0]
+    states: NDArray[Any] = np.recarray(len(words), bag.states.dtype, buf=words, strides=words.strides[:1])  # type: ignore[call-overload]
+    return states
+
+
+def _larger(game: Game, bag: Bag, more: int) -> Bag:
+    """The same bag with twice the room, or room for so many more."""
+    old, n = len(bag.weight), int(bag.size[0])
+    bigger = new_bag(game, max(2 * old, n + more))
+    bigger.words[:n] = bag.words[:n]
+    bigger.arriving[:, :old], bigger.queue[:, :old] = bag.arriving, bag.queue
+    enter_all(bigger.words, bigger.slots, n)
+    return bigger._replace(weight=extended(bag.weight, len(bigger.weight)), size=bag.size)
+
+
+@piece
+def find(words, slots, new):
+    """The state that equals the one at `new`, which is entered if there is none yet."""
+    mask = np.uint64(len(slots) - 1)
+    slot = state_key(words, new) & mask
+    while slots[slot] >= 0:
+        other = slots[slot]
+        is_same = True
+        for k in range(words.shape[1]):
+            is_same = is_same and words[other, k] == words[new, k]
+        if is_same:
+            return other
+        slot = (slot + np.uint64(1)) & mask
+    slots[slot] = new
+    return new
+
+
+@kernel
+def enter_all(words, slots, n):
+    for new in range(n):
+        find(words, slots, new)
+
+
+@piece
+def add(bag, level, weight, weighs):
+    """The state after the last one in use comes in by a step of `level` with a weight: find it, or put it in, and queue it."""
+    new = bag.size[0]
+    at = find(bag.words, bag.slots, new)
+    if at == new:
+        bag.size[0] += 1
+        bag.weight[new] = 0.0
+    if at == new or (weighs != ONCE and bag.arriving[level, at] == 0.0):
+        bag.queue[level, bag.size[1 + level]] = at
+        bag.size[1 + level] += 1
+        bag.arriving[level, at] = 0.0
+    bag.arriving[level, at] += weight
+
+
+@piece
+def share(game, s, p, a, n, weighs):
+    """What weight is multiplied by when `p` does one of `n` things."""
+    return game.chance(s, a, n) if p == CHANCE and weighs == BY_CHANCE else 1.0
+
+
+@kernel
+def plant(game, bag):
+    """The start of the game."""
+    game.start(bag.states[0])
+    add(bag, 0, 1.0, ONCE)
+
+
+@kernel
+def go_on_silently(game, bag, viewer, weighs, level, first, out, tell):
+    """Pass on the weights of the states in the queue of `level`, from number `first` on, to what silently follows them.
+
+    Returns how many were done: fewer than there are if room was short.
+    """
+    for k in range(first, bag.size[1 + level]):
+        if bag.size[0] + len(out) >= len(bag.weight):
+            return k
+        node = bag.queue[level, k]
+        weight = bag.arriving[level, node]
+        bag.arriving[level, node] = 0.0
+        bag.weight[node] += weight
+        s = bag.states[node]
+        p = game.player(s)
+        if p in (TERMINAL, viewer):
+            continue
+        n = game.actions(s, out)
+        if n < 0 or n > len(out):
+            return BROKEN
+        for i in range(n):
+            new = bag.size[0]
+            bag.states[new] = s
+            step(game, bag.states[new], out[i], tell)
+            if tell[PUBLIC] == 0 and tell[viewer] == 0:
+                add(bag, 1 - level, weight * share(game, s, p, out[i], n, weighs), weighs)
+    return bag.size[1 + level]
+
+
+@piece
+def fits(token, seen, is_blind):
+    """Whether a token is the one that was seen; to the blind all are alike."""
+    return (token > 0) == (seen > 0) if is_blind else token == seen
+
+
+@kernel
+def go_on_seeing(game, before, first, bag, viewer, percept, weighs, is_blind, out, tell):
+    """Put all that follows the states of `before`, from number `first` on, with this `percept`, (3,), into `bag`. As above."""
+    for node in range(first, before.size[0]):
+        if bag.size[0] + len(out) >= len(bag.weight):
+            return node
+        s = before.states[node]
+        p = game.player(s)
+        if p == TERMINAL or (p == viewer) != (percept[0] > 0):
+            continue
+        n = game.actions(s, out)
+        if n < 0 or n > len(out):
+            return BROKEN
+        for i in range(n):
+            if percept[0] > 0 and own_part(viewer, p, out[i]) != percept[0] and not is_blind:
+                continue
+            new = bag.size[0]
+            bag.states[new] = s
+            step(game, bag.states[new], out[i], tell)
+            if fits(tell[PUBLIC], percept[1], is_blind) and fits(tell[viewer], percept[2], is_blind):
+                add(bag, 0, before.weight[node] * share(game, s, p, out[i], n, weighs), weighs)
+    return before.size[0]
+
+
+@kernel
+def lay_out(game, before, viewer, laid, to_open):
+    """Put the states at which `viewer` moves into `laid`, which has the room, as they are or laid open."""
+    for node in range(before.size[0]):
+        if game.player(before.states[node]) == viewer:
+            new = laid.size[0]
+            laid.states[new] = before.states[node]
+            if to_open:
+                game.lay_open(laid.states[new])
+            at = find(laid.words, laid.slots, new)
+            if at == new:
+                laid.size[0] += 1
+                laid.weight[new] = 0.0
+            laid.weight[at] += before.weight[node]
+
+
+class Turn(NamedTuple):
+    """The distinct states at which a player is to move, in the order of their bytes, with their weights; `n` states."""
+
+    states: NDArray[Any]  # (n,) records
+    weights: NDArray[np.float64]  # (n,)
+    text: bytes
+    """States and weights as bytes: equal turns have equal bytes."""
+
+
+class Worlds:
+    """What `viewer` (0 or 1) can believe in `game`: the distinct states that fit what it has seen, with weights.
+
+    `Worlds(game, viewer)` is the start of the game; `after(percept)` are the worlds one percept later.
+
+    - `weighs`: `"once"`, each state counts one; `"histories"`, as many as histories that lead to it; `"chance"`, the sum of the
+      probabilities of chance's moves in these.
+    - `cap`: the most states; with more, `BeliefTooLarge` is raised.
+    - `is_blind`: the viewer notices that it acts or is told something, but not what.
+    """
+
+    def __init__(
+        self, game: Game, viewer: int, weighs: str = "once", cap: int = DEFAULT_CAP, is_blind: bool = False
+    ) -> None:  # fmt: skip
+        if viewer not in (0, 1):
+            raise UnseenError(f"viewer is {viewer!r}, but must be 0 or 1.")
+        if weighs not in WEIGHTS:
+            raise UnseenError(f"weighs is {weighs!r}, but must be one of {', '.join(WEIGHTS)}.")
+        self.game, self.viewer, self.weighs, self.cap = game, viewer, WEIGHTS.index(weighs), cap
+        self.is_blind = is_blind
+        self._memory: dict[tuple[bytes, Percept], Worlds] = {}
+        self._held = [0]
+        bag = new_bag(game, 64)
+        plant(game, bag)
+        self._fill(bag)
+
+    def _fill(self, bag: Bag) -> None:
+        """Finish what has just been come to, whose states are queued at level 0: what silently follows, level by level."""
+        n = int(bag.size[0])
+        self._text = self._sorted(bag, n, bag.arriving[0]).text
+        """What these worlds are found again by: equal bytes, equal futures."""
+        level, length, arrays = 0, 0, scratch(self.game)
+        while bag.size[1 + level]:
+            done = 0
+            while done < bag.size[1 + level]:
+                done = int(go_on_silently(self.game, bag, self.viewer, self.weighs, level, done, *arrays))
+                bag = self._checked(bag, done, done < bag.size[1 + level])
+            bag.size[1 + level] = 0
+            level, length = 1 - level, length + 1
+            if length > self.game.max_length + 1:
+                raise GameFault(f"{self.game.spec}: the game goes on past max_length; `unseen check` says where.")
+        n, none = int(bag.size[0]), np.zeros((2, 0))
+        words = bag.words[:n].copy()
+        self._bag = Bag(_as_states(words, bag), words, bag.weight[:n].copy(), none, none.astype(np.int64), bag.slots[:0], bag.size)
+        self._held[0] += 2 * words.nbytes + 1024
+
+    def _checked(self, bag: Bag, done: int, is_short: bool) -> Bag:
+        if done == BROKEN:
+            raise GameFault(f"{self.game.spec}: actions() returns a number of actions that it must not; `unseen check` says where.")
+        if bag.size[0] > self.cap:
+            raise BeliefTooLarge(f"{self.game.spec}: more than {self.cap} states fit what was seen; raise the cap to list them.")
+        return _larger(self.game, bag, 2 * self.game.width) if is_short else bag
+
+    def after(self, percept: Percept) -> Worlds:
+        """The worlds after one more percept; there are none if it contradicts what was seen before."""
+        place = (self._text, percept)
+        if place in self._memory:
+            return self._memory[place]
+        bag, done, arrays = new_bag(self.game, max(64, 2 * self.game.width)), 0, scratch(self.game)
+        told = np.array(percept, np.int64)
+        while done < self._bag.size[0]:
+            done = int(go_on_seeing(self.game, self._bag, done, bag, self.viewer, told, self.weighs, self.is_blind, *arrays))
+            bag = self._checked(bag, done, done < self._bag.size[0])
+        other = copy.copy(self)
+        for name in ("turn", "closed_turn"):
+            vars(other).pop(name, None)
+        other._fill(bag)
+        if self._held[0] > REMEMBERED:
+            self._memory.clear()
+            self._held[0] = 0
+        self._memory[place] = other
+        return other
+
+    def after_all(self, percepts: Any) -> Worlds:
+        """The worlds after several more percepts."""
+        worlds = self
+        for percept in percepts:
+            worlds = worlds.after(Percept(*percept))
+        return worlds
+
+    @cached_property
+    def turn(self) -> Turn:
+        """The states at which the viewer is to move, laid open (see `Game.lay_open`)."""
+        return self._turn(True)
+
+    @cached_property
+    def closed_turn(self) -> Turn:
+        """The states at which the viewer is to move, as they are."""
+        return self._turn(False)
+
+    def _turn(self, to_open: bool) -> Turn:
+        laid = new_bag(self.game, int(self._bag.size[0]) + 1)
+        lay_out(self.game, self._bag, self.viewer, laid, to_open)
+        return self._sorted(laid, int(laid.size[0]), laid.weight)
+
+    def _sorted(self, bag: Bag, n: int, weights: NDArray[np.float64]) -> Turn:
+        order = np.lexsort(bag.words[:n].T)
+        words = bag.words[:n][order]
+        states = _as_states(words, bag)
+        mine = np.ones(n) if self.weighs == ONCE else weights[:n][order]
+        text = words.tobytes() if self.weighs == ONCE else words.tobytes() + mine.tobytes()
+        return Turn(states, mine, text)

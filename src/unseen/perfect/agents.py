@@ -1,0 +1,351 @@
+"""Agents that look at every world they believe in as if nothing were hidden, and act on the average.
+
+What is wrong with that has two names. *MAX's strategy fusion*: the agent believes that it will be able to act differently in worlds
+that it will not be able to tell apart; vector minimax mends that. *MIN's*: it believes the same of its opponent; presumed payoffs
+allow for the errors of an opponent that knows less than everything. F. Wisser, "Evaluating the performance of Presumed Payoff
+Perfect Information Monte Carlo sampling against optimal strategies" (2016).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.agents import Agent, Budget, Kind
+from unseen.belief.worlds import WEIGHTS, Turn, Worlds
+from unseen.errors import UnseenError
+from unseen.game import Game
+from unseen.options import Declared, Value, parameter
+from unseen.perfect.knowledge import UNKNOWN, KnowledgeEstimate
+from unseen.perfect.minimax import ALL, EXPECTED, SHUFFLED, Found, Minimax, Solver, Valuation
+from unseen.perfect.mixing import MIXINGS
+from unseen.perfect.vectors import PayoffReduction, VectorMinimax, VectorSolver
+from unseen.position import Percept
+from unseen.show.results import Result
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+Floats = NDArray[np.float64]
+SEATS = ("first", "second", "both")
+CHANCES = ("expected", "fixed", "shuffled", "game")
+"""In the order of minimax.EXPECTED, BY_STATE and SHUFFLED; `game`: the last for a game that says so, otherwise the first."""
+
+
+@dataclass(frozen=True, repr=False)
+class Explanation(Result):
+    """Why an agent chooses as it does: for each action some numbers, of which earlier ones decide first."""
+
+    agent: str
+    actions: dict[int, str]
+    """The legal actions, and what the game calls them."""
+    columns: dict[str, Floats]
+    """Numbers by name, (c,) each, NaN for an action that cannot succeed in any of the worlds."""
+    chances: Floats
+    """The probability of each action, (c,)."""
+    looked_at: int
+    """In so many worlds."""
+    worlds: int
+    """Of so many that fit what was seen."""
+    seconds: float
+
+    @property
+    def title(self) -> str:
+        return f"{self.agent}, {self.looked_at:,} of {self.worlds:,} worlds, {1000 * self.seconds:.1f} ms"
+
+    @property
+    def summary(self) -> str:
+        best = [name for name, chance in zip(self.actions.values(), self.chances, strict=True) if chance > 0.0]
+        return " or ".join(best)
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "agent": self.agent, "worlds": self.worlds, "looked_at": self.looked_at, "seconds": self.seconds,
+            "actions": [
+                {"action": a, "name": name, "probability": float(self.chances[i]),
+                 **{c: None if np.isnan(x[i]) else float(x[i]) for c, x in self.columns.items()}}
+                for i, (a, name) in enumerate(self.actions.items())
+            ],
+        }  # fmt: skip
+
+    def rows(self) -> dict[str, Any]:
+        shown = {a: ", ".join(f"{c} {x[i]:.3f}" for c, x in self.columns.items()) for i, a in enumerate(self.actions)}
+        return {name: f"{self.chances[i]:.3f}  ({shown[a]})" for i, (a, name) in enumerate(self.actions.items())}
+
+    def table(self) -> Table:
+        from rich.table import Table
+
+        table = Table("action", *self.columns, "probability", title=self.title)
+        for i, name in enumerate(self.actions.values()):
+            numbers = ("-" if np.isnan(x[i]) else f"{x[i]:.3f}" for x in self.columns.values())
+            table.add_row(name, *numbers, f"{self.chances[i]:.3f}" if self.chances[i] else "")
+        return table
+
+
+class WorldsAgent(Declared, Agent):
+    """What these agents share: the worlds they believe in, a solver of open games, and ties that are broken evenly."""
+
+    worlds: int = parameter(100, minimum=1, help="worlds to look at for a move, drawn evenly if there are more")
+    seconds: float = parameter(0.0, minimum=0.0, help="look at worlds only as long as this; 0: no limit")
+    nodes: int = parameter(
+        3_000_000, minimum=1, help="begin with no further world once so many positions were looked at for a move"
+    )
+    weights: int = parameter("once", choices=WEIGHTS, help="what a world counts: one, its histories, or the chance of these")
+    chance: int = parameter(
+        "game", choices=CHANCES,
+        help="chance to come: its mean; fixed for each world and state, or as an order of outcomes; as the game says",
+    )  # fmt: skip
+    memory: float = parameter(32.0, minimum=0.001, maximum=1e5, help="megabytes for values of states")
+    indifference: float = parameter(1e-9, minimum=0.0, help="differences of values that do not count")
+    valuation: ClassVar[type[Valuation]] = Minimax
+    by_worth: ClassVar[bool] = False
+    solver: ClassVar[type[Solver]] = Solver
+
+    def __init__(self, made_for: Game, name: str, **options: Value) -> None:
+        super().__init__(**options)
+        if made_for.simultaneous:
+            raise UnseenError(f"agent {name!r}: it is for games in which players move in turn, and in {made_for.spec} they do not.")
+        self.made_for, self.name = made_for, name
+        if CHANCES[self.chance] == "game":
+            self.chance = SHUFFLED if made_for.predetermined else EXPECTED
+        self._starts: dict[int, Worlds] = {}
+        self._solvers: dict[int, Solver] = {}
+
+    def begin(self, game: Game, seat: int, seed: int, budget: Budget | None = None) -> None:
+        if game != self.made_for:
+            raise UnseenError(f"{self.name} was made for {self.made_for.spec}, not for {game.spec}.")
+        super().begin(game, seat, seed, budget)
+        self.limit = self.seconds or (budget.seconds if budget else 0.0)
+        if seat not in self._starts:
+            self._starts[seat] = Worlds(game, seat, WEIGHTS[self.weights])
+            self._solvers[seat] = self.solver(game, self.valuation(**self.valuing), seat, self.memory)
+        self.believed = self._starts[seat]
+        self.considered: tuple[int, Explanation] | None = None
+
+    @property
+    def valuing(self) -> dict[str, Any]:
+        """The parameters of its valuation."""
+        return {"fixes_chance": self.chance, "by_worth": self.by_worth}
+
+    def observe(self, percept: Percept) -> None:
+        super().observe(percept)
+        self.believed = self.believed.after(percept)
+
+    @property
+    def is_certain(self) -> bool:
+        """Whether its choice here depends on nothing but what was seen: it looks at all worlds, and draws nothing."""
+        return not self.limit and self.chance == EXPECTED and len(self.believed.turn.states) <= self.worlds
+
+    @property
+    def question(self) -> bytes:
+        """What its choice here depends on: equal questions have equal answers, if it is certain."""
+        return self.believed.turn.text
+
+    def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
+        chances = self.consider(actions).chances
+        return {a: p for a, p in zip(actions, chances.tolist(), strict=True) if p > 0.0}
+
+    def explain(self) -> Explanation:
+        """The numbers behind its choice, now that it is this agent's turn; those of the choice itself, if it has made it."""
+        if self.considered is not None and self.considered[0] == len(self.seen):
+            return self.considered[1]
+        world, out = self.believed.closed_turn.states[:1], np.zeros(self.game.width, np.int64)
+        if not len(world):
+            raise UnseenError(f"{self.name}: there is nothing to explain, as it is not its turn.")
+        return self.consider(out[: self.game.actions(world[0], out)].tolist())
+
+    def consider(self, actions: Sequence[int]) -> Explanation:
+        """Look at the worlds, and choose."""
+        began = time.perf_counter()
+        turn = self.believed.turn
+        if not len(turn.states):
+            raise UnseenError(f"{self.name}: no state of {self.game.spec} fits what was seen.")
+        order, seeds = self.draw(turn)
+        columns, looked_at = self.judge(turn, order, seeds, np.asarray(actions, np.int64), began)
+        best = np.isfinite(columns[self.decides[0]])
+        if not best.any():  # nothing is known of any of them
+            best[:] = True
+        else:
+            for name in self.decides:  # lexicographic order, with a threshold
+                best &= columns[name] >= columns[name][best].max() - self.indifference
+        names = {int(a): self.game.describe_action(turn.states[0], int(a)) for a in actions}
+        chances = self.mix(columns, best)
+        found = Explanation(self.name, names, columns, chances, looked_at, len(turn.states), time.perf_counter() - began)
+        self.considered = len(self.seen), found
+        return found
+
+    decides: ClassVar[tuple[str, ...]]
+    """The columns that decide, the first one first."""
+
+    def mix(self, columns: dict[str, Floats], best: NDArray[np.bool_]) -> Floats:
+        """The probabilities of the actions, of which some are `best`."""
+        chances: Floats = best / best.sum()
+        return chances
+
+    def draw(self, turn: Turn) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        """The worlds to be looked at, in this order, and a seed of chance for each."""
+        n = len(turn.states)
+        if self.is_certain:
+            return np.arange(n), np.zeros(n, np.uint64)
+        self._solvers[self.seat].forget()
+        rng = np.random.default_rng(self.rng.getrandbits(64))
+        order = rng.permutation(n)[: self.worlds]
+        seeds = rng.integers(1, 2**63, len(order)).astype(np.uint64) if self.chance != EXPECTED else np.zeros(len(order), np.uint64)
+        return order, seeds
+
+    def judge(
+        self, turn: Turn, order: NDArray[np.int64], seeds: NDArray[np.uint64], actions: NDArray[np.int64], began: float
+    ) -> tuple[dict[str, Floats], int]:  # fmt: skip
+        """The columns of the explanation, and how many worlds were looked at."""
+        deadline = began + self.limit if self.limit else np.inf
+        nodes = 0 if self.is_certain else self.nodes
+        found, n = self._solvers[self.seat].evaluate(turn.states[order], seeds, actions, deadline, nodes)
+        found = Found(found.values[:n], found.legal[:n], found.known[:n])
+        return self.columns(found, turn.weights[order[:n]], actions), n
+
+    def columns(self, found: Found, weights: Floats, actions: NDArray[np.int64]) -> dict[str, Floats]:
+        raise NotImplementedError
+
+
+def mean_of(numbers: Floats, found: Found, weights: Floats) -> Floats:
+    """The mean over the worlds in which an action is there, (c,); NaN where it is in none. `numbers`: (n, c), `weights`: (n,)."""
+    mass = np.where(np.isnan(numbers), 0.0, found.legal * weights[:, None])
+    with np.errstate(invalid="ignore"):
+        mean: Floats = (mass * np.nan_to_num(numbers)).sum(axis=0) / mass.sum(axis=0)
+    return mean
+
+
+class StraightPIMC(WorldsAgent):
+    """Straight perfect information Monte Carlo sampling: the mean of minimax values."""
+
+    decides = ("ap",)
+
+    def columns(self, found: Found, weights: Floats, actions: NDArray[np.int64]) -> dict[str, Floats]:
+        return {"ap": mean_of(found.values[:, :, 0], found, weights)}
+
+
+class BestVector(StraightPIMC):
+    """Vector minimax: the mean of the vector that one plan for all worlds gets."""
+
+    valuation = VectorMinimax
+    solver = VectorSolver
+    skips_missing: bool = parameter(
+        False,
+        help="whether worlds in which an action of its own is not there have no part in it, instead of being played on in alone",
+    )
+
+    @property
+    def valuing(self) -> dict[str, Any]:
+        return {**super().valuing, "skips_missing": bool(self.skips_missing)}
+
+
+class BestReducedVector(BestVector):
+    """Payoff-reduction minimax: the same with payoffs reduced."""
+
+    valuation = PayoffReduction
+
+
+class PresumedPayoff(WorldsAgent):
+    """Presumed Payoff PIMC, equations (1) to (4): (pp, ap, tp) in lexicographic order."""
+
+    decides = ("pp", "ap", "tp")
+    errors: int = parameter(
+        -1, minimum=-1, maximum=ALL, help="errors of the opponent count in so many moves; 0: in all; -1: as the game says"
+    )
+    knowledge: Any = parameter(
+        "rule", minimum=0.0, maximum=1.0, words=("rule", "belief"),
+        help="how much the opponent knows of what is hidden from it: by the game's own rule (0.5 if it has none), by beliefs",
+    )  # fmt: skip
+    mixing: int = parameter("best", choices=tuple(MIXINGS), help="how to choose: evenly among the best, or truly mixed")
+    mixes_as: int = parameter("both", choices=SEATS, help="the seat in which it mixes; in the other it plays the best")
+    temperature: float = parameter(0.2, above=0.0, help="how much worse an action may be, for mixing=near and mixing=softmax")
+
+    @property
+    def valuing(self) -> dict[str, Any]:
+        errors = self.made_for.error_horizon if self.errors < 0 else self.errors
+        return {**super().valuing, "errors": errors or ALL}
+
+    @cached_property
+    def estimate(self) -> KnowledgeEstimate:
+        return KnowledgeEstimate(self.made_for)
+
+    @property
+    def question(self) -> bytes:
+        return repr(self.seen).encode() if self.knowledge == "belief" else super().question
+
+    def columns(self, found: Found, weights: Floats, actions: NDArray[np.int64]) -> dict[str, Floats]:
+        m, p, a = np.moveaxis(found.values, -1, 0)
+        k = self.known(found, actions)
+        self.presumed = np.where(found.legal, m + (1.0 - k) * p * a, np.nan), weights
+        numbers = (m + (1.0 - k) * p * a, m, m + p * a, k)
+        return {name: mean_of(each, found, weights) for name, each in zip((*self.decides, "k"), numbers, strict=True)}
+
+    def mix(self, columns: dict[str, Floats], best: NDArray[np.bool_]) -> Floats:
+        way = MIXINGS[tuple(MIXINGS)[self.mixing]]
+        if way is None or self.mixes_as == 1 - self.seat:
+            return super().mix(columns, best)
+        chances = np.zeros(len(best))
+        is_there = np.isfinite(columns[self.decides[0]])
+        presumed, weights = self.presumed
+        chances[is_there] = way(presumed[:, is_there], weights, self.temperature)
+        return chances
+
+    def known(self, found: Found, actions: NDArray[np.int64]) -> Floats:
+        """How much MIN knows after each action in each world, (n, c)."""
+        if self.knowledge == "belief":
+            return np.full_like(found.known, self.estimate.after(self.seat, self.seen, actions.tolist()))
+        if self.knowledge == "rule":
+            return found.known if self.game.has_knowledge else np.full_like(found.known, UNKNOWN)
+        return np.full_like(found.known, self.knowledge)
+
+
+class PresumedValue(PresumedPayoff):
+    """Presumed Value PIMC: the end of a round counts by what it is worth for the rest of the game, instead of by what it pays."""
+
+    by_worth = True
+    decides = ("pv", "av", "tv")
+
+
+def make_of(kind: type[WorldsAgent]) -> Any:
+    def make(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
+        return kind(game, name, **kind.pick(options))
+
+    return make
+
+
+WISSER = (
+    "F. Wisser, Evaluating the performance of Presumed Payoff Perfect Information Monte Carlo sampling against optimal strategies, "
+    "2016"
+)
+FRANK = "I. Frank and D. Basin, A theoretical and empirical investigation of search in imperfect information games, 2001"
+AGENTS: dict[str, Kind] = {
+    "pimc": Kind(
+        "Straight perfect information Monte Carlo sampling (SP): the action with the best mean, over the worlds that fit, of its "
+        "value if nothing were hidden. Fast, and wrong about what will be known later.", WISSER, make_of(StraightPIMC),
+        StraightPIMC.parameters,
+    ),
+    "ppp": Kind(
+        "Presumed Payoff PIMC: the same, allowing for errors of an opponent that does not know everything.", WISSER,
+        make_of(PresumedPayoff), PresumedPayoff.parameters,
+    ),
+    "pvp": Kind(
+        "Presumed Value PIMC: the same for games of several rounds, in which a round counts by what it is worth for the rest; in a "
+        "game of one round it is `ppp`.",
+        "F. Wisser, An expert-level card playing agent based on a variant of perfect information Monte Carlo sampling, 2015",
+        make_of(PresumedValue), PresumedValue.parameters,
+    ),
+    "vmm": Kind(
+        "Vector minimax: one plan for all worlds that cannot be told apart, against an opponent that knows everything. It looks at "
+        "all of the tree, so it is for small games.", FRANK, make_of(BestVector), BestVector.parameters,
+    ),
+    "prm": Kind(
+        "Payoff-reduction minimax: the same, after payoffs that only an opponent's mistake would give have been taken away.", FRANK,
+        make_of(BestReducedVector), BestReducedVector.parameters,
+    ),
+}  # fmt: skip

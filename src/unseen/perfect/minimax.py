@@ -1,0 +1,505 @@
+"""Values of states when nothing is hidden: one depth-first search, with what a value is plugged in.
+
+`search` is the skeleton: frames on a stack, no recursion. A *valuation* says what happens when a frame is entered, how the value
+of a child goes into its parent's, and what is remembered. `Minimax` is the one for single states; those for vectors over worlds are
+in `vectors.py`.
+
+- With `errors=0` it is alpha-beta: values inside the window are exact.
+- With `errors=ALL` it is error allowing minimax: F. Wisser, "Error allowing minimax" (2013), as described in Wisser (2016). The
+  value of a node is (m, p, a), with m the minimax value, p the probability that MIN, moving at random, makes a decisive error, and
+  a the least that such an error gives away. At MAX the child that is largest in lexicographic order. At MIN m is the least m of the
+  children; p the mean over them of 1 where a child's m is larger, and of its own p otherwise; a the least difference that a larger
+  one makes, or the least a of the others that have a p above 0.
+- Any number in between: only errors in the next so many moves count; further down it is alpha-beta, which takes far less time.
+
+What is cut off (EAAB) leaves the triples as they are. A MIN node is left as soon as its m is below what a MAX node above it has
+already: it would not be chosen, nor would its p matter. A MAX node whose parent is a MIN node is left as soon as its m is so large
+that it neither is the parent's m nor makes its a less; what it has by then counts as one more error. That bound holds for the
+children of this parent only, since a node further up may still need the exact difference.
+
+Values are those of player `who` (MAX). Chance counts by its probabilities: m and p are means, and so is p times a. Or what it does
+is fixed in advance by a seed: a function of the state, or an order of all outcomes of which the first that is possible comes next,
+as in a shuffled pack. Values are kept in a table whose keys are the states themselves. A game of several rounds is searched to the
+end of a round only.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.compiling import Compiled, kernel, piece
+from unseen.engine import mix, scratch, state_key, step, whole_states
+from unseen.errors import GameFault
+from unseen.game import CHANCE, TERMINAL, Game
+from unseen.options import Declared, parameter
+
+SAME = 1e-9
+"""Values that differ by less are the same: means over chance are rounded."""
+EXACT, AT_MOST, AT_LEAST = 1, 2, 3
+"""What a remembered value is; 0 is an empty slot."""
+MAX, MIN, MEAN, SPLIT = range(4)
+"""Whose move it is in a frame; an outcome of chance that is fixed is a move of MAX, who has no other. SPLIT is for vectors."""
+DONE, BROKEN, NOTHING = -1, -2, -3
+EXPECTED, BY_STATE, SHUFFLED = range(3)
+"""What chance does: its mean counts, or outcomes are fixed by a seed, and the state or an order of all outcomes."""
+NODES_PER_CALL = 100_000
+"""Compiled code comes back to Python after so many, for clocks and Ctrl-C."""
+ALL = 1 << 20
+"""Moves in which errors count: all."""
+WAYS = 4
+"""Slots in which the value of a state may be."""
+
+FRAME = np.dtype([
+    ("turn", "i8"), ("count", "i8"), ("next", "i8"), ("seen", "i8"), ("is_searched", "i8"), ("best", "i8"),
+    ("left", "i8"), ("key", "u8"),
+    ("low", "f8"), ("high", "f8"), ("least", "f8"), ("most", "f8"), ("bound", "f8"), ("weight", "f8"),
+    ("m", "f8"), ("p", "f8"), ("a", "f8"),
+])  # fmt: skip
+"""A node being searched. `seen`: children that have been; `best`: the action that is best for who moves; `left`: in so many moves
+errors count; `low`, `high`: the window now, `least`, `most`: as it was in the beginning; `bound`: the best that there can be for
+who moves; `weight`: of the child being searched, at a chance node. While a MIN node is searched its p is a sum, and its a is
+infinite until there is one; at a chance node all three are sums, the last of a times p."""
+
+
+class Frames(NamedTuple):
+    """The stack of a search. `d` frames, one for each state on the way down."""
+
+    frame: NDArray[Any]  # (d,) of FRAME
+    states: NDArray[Any]  # (d,) records
+    words: NDArray[np.uint64]  # (d, k) the same memory
+    actions: NDArray[np.int64]  # (d, width)
+    merits: NDArray[np.int64]  # (2, width) how often an action of MAX or MIN has been the best
+    counts: NDArray[np.int64]  # (1,) states looked at
+
+
+class Table(NamedTuple):
+    """Values of states. A slot is a tag (a seed, and in how many moves errors count), the words of a state, what the value is and
+    for which generation, m, p, a, and the best action. Values of another generation are as good as none."""
+
+    words: NDArray[np.uint64]  # (slots, 1 + k + 1 + 4)
+    floats: NDArray[np.float64]  # the same memory
+    generation: NDArray[np.uint64]  # (1,)
+
+
+def new_frames(game: Game) -> Frames:
+    depth = game.max_length + 2
+    states, words = whole_states(game, depth)
+    return Frames(
+        np.zeros(depth, FRAME).view(np.recarray), states, words, np.zeros((depth, game.width), np.int64),
+        np.zeros((2, game.width), np.int64), np.zeros(1, np.int64),
+    )  # fmt: skip
+
+
+def new_table(game: Game, megabytes: float) -> Table:
+    row = whole_states(game, 1)[1].shape[1] + 6
+    slots = 1 << max(4, int(megabytes * 1e6 / (8 * row)).bit_length() - 1)
+    words = np.zeros((slots, row), np.uint64)
+    return Table(words, words.view(np.float64), np.ones(1, np.uint64))
+
+
+class Valuation(Declared, Compiled):
+    """What all valuations have."""
+
+    width: ClassVar[int] = 1
+    """Numbers in a value."""
+    fixes_chance: int = parameter(EXPECTED, minimum=EXPECTED, maximum=SHUFFLED, help="EXPECTED, BY_STATE or SHUFFLED")
+    by_worth: bool = parameter(False, help="whether the end of a round counts by what it is worth for the rest of the game")
+
+
+# The skeleton ------------------------------------------------------------------------------------------------------------------
+
+
+@piece
+def search(game, valuation, plain, who, seed, frames, table, d, limit, out, tell):
+    """Go on with a search that has come to frame `d`, until the value of the first frame is known or `limit` nodes were entered.
+
+    Returns the frame it has come to, DONE, or BROKEN if the game breaks its rules. `plain` is for valuations that ask for values of
+    single states on the way.
+    """
+    while True:
+        f = frames.frame[d]
+        if f.next < f.count:
+            if d + 1 == len(frames.frame):
+                return BROKEN
+            if frames.counts[0] >= limit:
+                return d
+            valuation.descend(game, frames, d, tell)
+            d += 1
+            if not valuation.enter_node(game, plain, who, seed, frames, table, d, out, tell):
+                return BROKEN
+        else:
+            if f.is_searched:
+                valuation.leave(seed, frames, table, d)
+            if d == 0:
+                return DONE
+            d -= 1
+            valuation.fold(frames, d)
+
+
+@kernel
+def evaluate(game, valuation, plain, who, worlds, seeds, actions, found, frames, table, where, last, limit, out, tell):
+    """What each of `actions`, (c,), of player `who` is worth in the `worlds`, (n,), which are laid open; `seeds`, (n,), are those
+    of their chance.
+
+    Goes on from `where`, the number of a part and the frame in it (DONE: none yet), up to part `last` - 1, until `limit` nodes were
+    entered in all. Returns False if the game breaks its rules.
+    """
+    while where[0] < last:
+        part = where[0]
+        if where[1] == DONE:
+            status = valuation.begin(game, plain, who, worlds, seeds, actions, part, found, frames, table, out, tell)
+            if status == BROKEN:
+                return False
+            if status == NOTHING:
+                where[0] += 1
+                continue
+            where[1] = 0
+        where[1] = search(
+            game, valuation, plain, who, seeds[valuation.world_of(part, actions)], frames, table, where[1], limit, out, tell
+        )
+        if where[1] == BROKEN:
+            return False
+        if where[1] != DONE:
+            return True
+        valuation.end(actions, part, found, frames)
+        where[0] += 1
+    return True
+
+
+@piece
+def play_open(game, s, a, tell):
+    """Play `a` in `s`, for all to see."""
+    step(game, s, a, tell)
+    if game.lays_open:
+        game.lay_open(s)
+
+
+# Single states -------------------------------------------------------------------------------------------------------------------
+
+
+@piece
+def look_up(table, tag, state, d, key):
+    """The slot of this state, or of the one to be replaced by it; and what is known of it, 0 if nothing is."""
+    words, k = table.words, state.shape[1]
+    mask = np.uint64(len(words) - 1)
+    for way in range(WAYS):
+        at = (key + np.uint64(way)) & mask
+        what = words[at, 1 + k]
+        if what >> np.uint64(2) != table.generation[0]:
+            return at, 0
+        is_same = words[at, 0] == tag
+        for i in range(k):
+            is_same = is_same and words[at, 1 + i] == state[d, i]
+        if is_same:
+            return at, np.int64(what & np.uint64(3))
+    return (key + (key >> np.uint64(62))) & mask, 0
+
+
+@piece
+def sort_actions(actions, n, merits, first):
+    """Put the action `first` first, if there is one, and then those with the largest merits: the sooner a good one, the more is cut
+    off."""
+    for k in range(1, n):
+        a = actions[k]
+        at = k
+        while at > 0 and actions[at - 1] != first and (a == first or merits[actions[at - 1]] < merits[a]):
+            actions[at] = actions[at - 1]
+            at -= 1
+        actions[at] = a
+
+
+@piece
+def is_larger(m, p, a, m0, p0, a0):
+    """Whether (m, p, a) comes after (m0, p0, a0) in lexicographic order."""
+    if m > m0 + SAME or m < m0 - SAME:
+        return m > m0
+    if p > p0 + SAME or p < p0 - SAME:
+        return p > p0
+    return a > a0 + SAME
+
+
+@piece
+def is_last(game, s, p):
+    """Whether a search goes no further than `s`, in which it is the turn of `p`."""
+    return p == TERMINAL or game.settled(s) or (game.has_rounds and game.between_rounds(s))
+
+
+@piece
+def payoff(game, s, who, by_worth):
+    """What the last state of a search gives to `who`."""
+    if game.has_rounds:
+        return game.worth(s, who) if by_worth else game.ahead(s, who)
+    return game.utility(s, who)
+
+
+@piece
+def unit(key):
+    """A number in (0, 1] for a key."""
+    return ((key >> np.uint64(11)) + np.uint64(1)) * (1.0 / 9007199254740992.0)
+
+
+@piece
+def fixed_outcome(game, s, out, n, seed, key, fixes_chance):
+    """The place in `out` of the outcome of chance that is fixed for `seed`, and `key`, a hash of it and the state.
+
+    In an order: a race in which each outcome takes, by the seed, an exponential time over its probability; so it comes first with
+    this probability, whatever the other outcomes are.
+    """
+    first, least = 0, np.inf
+    for k in range(n):
+        u = unit(mix(mix(key if fixes_chance == BY_STATE else seed) + np.uint64(out[k] + 1)))
+        time = -np.log(u)
+        if not game.uniform_chance:
+            time /= max(game.chance(s, out[k], n), 1e-300)
+        if time < least:
+            first, least = k, time
+    return first
+
+
+class Minimax(Valuation):
+    """The value of a state to MAX when both play best; or, as a triple (m, p, a), when MIN may make `errors`."""
+
+    errors: int = parameter(0, minimum=0, maximum=ALL, help="errors of MIN count in so many moves")
+
+    def world_of(self, part, actions):
+        """The world that a part is about: parts are pairs of world and action."""
+        return part // len(actions)
+
+    def begin(self, game, plain, who, worlds, seeds, actions, part, found, frames, table, out, tell):
+        """Enter the state after an action in a world, if the action is there."""
+        j, i = part // len(actions), part % len(actions)
+        n = game.actions(worlds[j], out)
+        if n < 1 or n > len(out):
+            return BROKEN
+        found.legal[j, i] = 0
+        for k in range(n):
+            if out[k] == actions[i]:
+                found.legal[j, i] = 1
+        if not found.legal[j, i]:
+            return NOTHING
+        frames.states[0] = worlds[j]
+        play_open(game, frames.states[0], actions[i], tell)
+        if game.has_knowledge:
+            found.known[j, i] = game.knowledge(frames.states[0], who)
+        frames.frame[0].low = -np.inf
+        frames.frame[0].high = np.inf
+        frames.frame[0].left = self.errors
+        return 0 if self.enter_node(game, plain, who, seeds[j], frames, table, 0, out, tell) else BROKEN
+
+    def end(self, actions, part, found, frames):
+        """Write down what was found."""
+        f = frames.frame[0]
+        found.values[part // len(actions), part % len(actions), 0] = f.m
+        found.values[part // len(actions), part % len(actions), 1] = f.p
+        found.values[part // len(actions), part % len(actions), 2] = f.a
+
+    def descend(self, game, frames, d, tell):
+        """Write the next child of frame `d` into the one after it, with the window that it is searched in."""
+        f, child = frames.frame[d], frames.frame[d + 1]
+        a = frames.actions[d, f.next]
+        f.next += 1
+        child.low = f.low
+        child.high = f.high
+        child.left = f.left - 1 if 0 < f.left < ALL else f.left
+        if f.turn == MEAN:
+            f.weight = game.chance(frames.states[d], a, f.count)
+            child.low = -np.inf
+            child.high = np.inf
+        elif f.left > 0:
+            if f.turn == MIN:
+                child.high = f.m + f.a  # infinite as long as there is no error
+            if child.left == 0:
+                child.low -= 2.0 * SAME  # a child that is as good must show to be
+        frames.states[d + 1] = frames.states[d]
+        play_open(game, frames.states[d + 1], a, tell)
+
+    def enter_node(self, game, plain, who, seed, frames, table, d, out, tell):
+        """Begin with the state of frame `d`: its value, if it is the end or remembered; otherwise its actions. Returns whether the
+        game keeps to its rules."""
+        f, s = frames.frame[d], frames.states[d]
+        frames.counts[0] += 1
+        f.count = 0
+        f.next = 0
+        f.seen = 0
+        f.is_searched = 0
+        f.p = 0.0
+        f.a = 0.0
+        p = game.player(s)
+        if is_last(game, s, p):
+            f.m = payoff(game, s, who, self.by_worth)
+            return f.m == f.m
+        f.bound = np.inf
+        if game.knows_most:
+            most, least = game.most(s, who), -game.most(s, 1 - who)
+            if most < f.low - SAME or (most <= f.low and f.left == 0) or least >= f.high:
+                f.m = least if least >= f.high else most
+                return True
+            if f.left == 0:
+                f.bound = most if p == who else least
+        f.key = mix(state_key(frames.words, d) + seed)
+        f.best = -1
+        tag = seed + np.uint64(f.left)
+        slot, what = look_up(table, tag, frames.words, d, f.key)
+        if what != 0:
+            k = 1 + frames.words.shape[1]
+            m = table.floats[slot, k + 1]
+            is_low = m < f.low - SAME if f.left > 0 else m <= f.low
+            if what == EXACT or (what == AT_LEAST and m >= f.high) or (what == AT_MOST and is_low):
+                f.m = m
+                f.p = table.floats[slot, k + 2]
+                f.a = table.floats[slot, k + 3]
+                return True
+            f.best = np.int64(table.words[slot, k + 4])
+        n = game.actions(s, out)
+        if n < 1 or n > len(out):
+            return False
+        f.is_searched = 1
+        f.count = n
+        f.least = f.low
+        f.most = f.high
+        for i in range(n):
+            frames.actions[d, i] = out[i]
+        if p == CHANCE and self.fixes_chance != EXPECTED:
+            frames.actions[d, 0] = out[fixed_outcome(game, s, out, n, seed, f.key, self.fixes_chance)]
+            f.count = 1
+        f.turn = MAX if p == who or (p == CHANCE and f.count == 1) else MEAN if p == CHANCE else MIN
+        if f.turn != MEAN and f.count > 1:
+            sort_actions(frames.actions[d], f.count, frames.merits[f.turn], f.best)
+        f.m = -np.inf if f.turn == MAX else np.inf if f.turn == MIN else 0.0
+        f.a = np.inf if f.turn == MIN and f.left > 0 else 0.0
+        return True
+
+    def fold(self, frames, d):
+        """Put the value of the child of frame `d` that has just been left into its own; leave out the rest if it cannot matter."""
+        f, child = frames.frame[d], frames.frame[d + 1]
+        f.seen += 1
+        if f.turn == MEAN:
+            f.m += f.weight * child.m
+            f.p += f.weight * child.p
+            f.a += f.weight * child.p * child.a
+        elif f.turn == MAX:
+            if is_larger(child.m, child.p, child.a, f.m, f.p, f.a):
+                f.m = child.m
+                f.p = child.p
+                f.a = child.a
+                f.low = max(f.low, f.m)
+                f.best = frames.actions[d, f.next - 1]
+            if f.m >= min(f.high, f.bound):
+                f.next = f.count
+        elif f.left > 0:
+            if child.m < f.m - SAME:  # all others are errors now, the best of them the least one
+                f.p = f.seen - 1.0 + child.p
+                f.a = f.m - child.m if f.seen > 1 else np.inf
+                f.m = child.m
+                f.best = frames.actions[d, f.next - 1]
+                if child.p > 0.0:
+                    f.a = min(f.a, child.a)
+            elif child.m > f.m + SAME:
+                f.p += 1.0
+                f.a = min(f.a, child.m - f.m)
+            else:
+                f.p += child.p
+                if child.p > 0.0:
+                    f.a = min(f.a, child.a)
+            if f.m < f.low - SAME:
+                f.next = f.count
+        else:
+            if child.m < f.m:
+                f.m = child.m
+                f.high = min(f.high, f.m)
+                f.best = frames.actions[d, f.next - 1]
+            if f.m <= f.low or f.m == f.bound:
+                f.next = f.count
+
+    def leave(self, seed, frames, table, d):
+        """All of frame `d` has been looked at that can matter: what its value is, and whether it is exact, is remembered."""
+        f = frames.frame[d]
+        if f.turn == MIN and f.left > 0:
+            f.p /= f.seen
+            f.a = f.a if f.a < np.inf else 0.0
+        elif f.turn == MEAN:
+            f.a = f.a / f.p if f.p > 0.0 else 0.0
+        what = EXACT
+        if f.turn != MEAN:
+            if f.m == f.bound:
+                what = EXACT
+            elif f.m < f.least - SAME or (f.m <= f.least and f.left == 0):
+                what = AT_MOST
+            elif f.m >= f.most and (f.turn == MAX or f.left == 0):
+                what = AT_LEAST
+        tag = seed + np.uint64(f.left)
+        slot, _ = look_up(table, tag, frames.words, d, f.key)
+        k = 1 + frames.words.shape[1]
+        table.words[slot, 0] = tag
+        for i in range(frames.words.shape[1]):
+            table.words[slot, 1 + i] = frames.words[d, i]
+        table.words[slot, k] = table.generation[0] << np.uint64(2) | np.uint64(what)
+        table.floats[slot, k + 1] = f.m
+        table.floats[slot, k + 2] = f.p
+        table.floats[slot, k + 3] = f.a
+        table.words[slot, k + 4] = np.uint64(f.best)
+        if f.turn != MEAN and f.best >= 0:
+            frames.merits[f.turn, f.best] += (len(frames.frame) - d) ** 2
+
+
+class Found(NamedTuple):
+    """What actions are worth in worlds. `n` worlds, `c` actions."""
+
+    values: NDArray[np.float64]  # (n, c, 3): m, p, a
+    legal: NDArray[np.int8]  # (n, c) whether there is that action
+    known: NDArray[np.float64]  # (n, c) what the game says that the other knows
+
+
+def new_found(worlds: int, actions: int) -> Found:
+    return Found(np.zeros((worlds, actions, 3)), np.zeros((worlds, actions), np.int8), np.zeros((worlds, actions)))
+
+
+class Solver:
+    """Values of states of `game` to player `who`, as a valuation has them, with a table of up to `megabytes`."""
+
+    def __init__(self, game: Game, valuation: Valuation, who: int, megabytes: float = 64.0) -> None:
+        self.game, self.valuation, self.who = game, valuation, who
+        self.table, self.frames = new_table(game, megabytes), new_frames(game)
+        self.arrays, self.plain = scratch(game), Minimax()
+
+    @property
+    def nodes(self) -> int:
+        """States looked at so far."""
+        return int(self.frames.counts[0])
+
+    def room(self, worlds: int) -> tuple[Any, Any]:
+        """Stack and table for so many worlds."""
+        return self.frames, self.table
+
+    def parts(self, worlds: int, actions: int) -> int:
+        """How many searches it takes."""
+        return worlds * actions
+
+    def forget(self) -> None:
+        """Start with nothing remembered: what is looked at from here on does not depend on what was before."""
+        self.table.generation[0] += np.uint64(1)
+        self.frames.merits[:] = 0
+
+    def evaluate(
+        self, worlds: NDArray[Any], seeds: NDArray[np.uint64], actions: NDArray[np.int64], deadline: float = np.inf, nodes: int = 0
+    ) -> tuple[Found, int]:  # fmt: skip
+        """What `actions` are worth in `worlds`, one after another until all are done, it is `deadline`, by `time.perf_counter`, or
+        so many `nodes` (0: no limit) were looked at; the first one always is. Returns how many worlds were done."""
+        n, c = len(worlds), len(actions)
+        found, where, (frames, table), parts = new_found(n, c), np.array([0, DONE]), self.room(n), self.parts(n, c)
+        most = frames.counts[0] + nodes
+        while where[0] < parts:
+            is_sound = evaluate(
+                self.game, self.valuation, self.plain, self.who, worlds, seeds, actions, found, frames, table, where, parts,
+                frames.counts[0] + NODES_PER_CALL, *self.arrays,
+            )  # fmt: skip
+            if not is_sound:
+                raise GameFault(f"{self.game.spec}: the game breaks its rules when all is laid open; `unseen check` says where.")
+            is_over = time.perf_counter() >= deadline or (nodes and frames.counts[0] >= most)
+            if is_over and parts > c and where[0] >= c:
+                break
+        return found, int(where[0]) * n // parts
