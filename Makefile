@@ -34,6 +34,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/games.py
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/search.py
+	$(BIN)/python benchmarks/perfect.py
 
 counts: $(VENV)/.dev
 	$(BIN)/python benchmarks/games.py --counts

@@ -27,8 +27,8 @@ ORDER = [
     "search.agents", "perfect.minimax", "perfect.vectors", "perfect.knowledge", "perfect.mixing", "perfect.agents", "arena.names",
     "arena.referee", "arena.human", "arena.intervals", "arena.matches", "arena.measures", "arena.plans", "arena.losses",
     "arena.extraction", "arena.comparison", "bench", "reproduce.page", "reproduce.cells", "reproduce.mccfr", "reproduce.oos",
-    "reproduce.smmcts_setup", "reproduce.smmcts_page", "reproduce.smmcts", "cli.common", "cli.games", "cli.exact", "cli.solving",
-    "cli.searching", "cli", "__main__",
+    "reproduce.smmcts_setup", "reproduce.smmcts_page", "reproduce.smmcts", "reproduce.ppp_page", "reproduce.ppp", "cli.common",
+    "cli.games", "cli.exact", "cli.solving", "cli.searching", "cli", "__main__",
 ]  # fmt: skip
 """Every module; of `games`, the parts may import each other."""
 APART = {("search", "solving"), ("solving", "search")}

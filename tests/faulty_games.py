@@ -131,6 +131,9 @@ ENTRIES: dict[str, Callable[[Game], object]] = {
     "Strategy, file": saved_and_loaded,
     "Searcher": searched,
     "Belief": lambda game: unseen.Belief(game, 0, [], None).count,
+    "Worlds": lambda game: unseen.Worlds(game, 0),
+    "extract": lambda game: unseen.extract(game, "pimc", workers=1),
+    "compare": lambda game: unseen.compare(game, ["ppp", "random"], workers=1),
     "enumerate_game": unseen.enumerate_game,
     "info": unseen.info,
     "playouts": lambda game: unseen.playouts(game, 5000),
@@ -145,7 +148,8 @@ ENTRIES: dict[str, Callable[[Game], object]] = {
 }
 """Each public name that takes a game, with something that uses it."""
 NO_ENTRIES = {
-    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "BeliefTooLarge", "Budget", "Choice", "Convergence", "DepthLimited", "Enumeration",
+    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "BeliefTooLarge", "Budget", "Choice", "Comparison", "Convergence", "DepthLimited",
+    "Enumeration", "Extraction",
     "Equilibrium", "Evaluation", "Game", "GameFault", "Info", "Losses", "Match", "Measured",
     "OnlineLearner", "Percept", "Playouts", "Position", "RuleError", "Solved",
     "StrategyFileError", "UnseenError", "Values", "__version__", "backward_induction", "convergence",

@@ -287,7 +287,7 @@ class AheadOfEachOther(KuhnPoker):
 
 
 PLANTED = [
-    (MostIsTooLittle, "most", "player 1 can get 1 at most, but it gets 2", 4),
+    (MostIsTooLittle, "most", "player 2 can get 1 at most, but it gets 2", 4),
     (AheadOfEachOther, "ahead", "ahead() says [1.0, 1.0] of the two players", 4),
     (LaysOpenTooMuch, "lay_open", "lay_open() writes", 3),
     (BitsForgetOne, "bits", "bits() returns 0b1, but the actions are [0, 1]", 3),

@@ -10,7 +10,14 @@ import shlex
 import pytest
 from helpers import ROOT, run_cli
 
-DOCUMENTS = ["README.md", "docs/writing-a-game.md", "docs/solving.md", "docs/searching.md", "docs/simultaneous.md"]
+DOCUMENTS = [
+    "README.md",
+    "docs/writing-a-game.md",
+    "docs/solving.md",
+    "docs/searching.md",
+    "docs/simultaneous.md",
+    "docs/perfect.md",
+]
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

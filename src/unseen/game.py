@@ -255,7 +255,8 @@ class Game(Declared, Compiled):
     def most(self, s, who):
         """The most that player `who` can still get in `s`, an unfinished game.
 
-        A hint: a search stops looking where this has been found. No bound unless a game says otherwise.
+        A hint: a search stops looking where this has been found. In a game of several rounds it must also bound `ahead` and
+        `worth`. No bound unless a game says otherwise.
         """
         return np.inf
 

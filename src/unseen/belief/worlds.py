@@ -256,7 +256,7 @@ class Worlds:
         return _larger(self.game, bag, 2 * self.game.width) if is_short else bag
 
     def after(self, percept: Percept) -> Worlds:
-        """The worlds after one more percept; there are none if it contradicts what was seen before."""
+        """The worlds after one more `percept`; there are none if it contradicts what was seen before."""
         place = (self._text, percept)
         if place in self._memory:
             return self._memory[place]
@@ -276,7 +276,7 @@ class Worlds:
         return other
 
     def after_all(self, percepts: Any) -> Worlds:
-        """The worlds after several more percepts."""
+        """The worlds after several more `percepts`."""
         worlds = self
         for percept in percepts:
             worlds = worlds.after(Percept(*percept))

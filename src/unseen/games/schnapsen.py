@@ -300,6 +300,7 @@ class Schnapsen(Game):
         s.draws -= 1
         if s.draws == 1 and self.hidden(s) == 0:
             s.cards[1 - who] |= 1 << s.open
+            tell[PUBLIC] = s.open + 1
             s.open = NONE
             s.draws = 0
 
@@ -375,7 +376,7 @@ class Schnapsen(Game):
         return float(most)
 
     def between_rounds(self, s):
-        return s.trump == NONE and s.cards[s.leads] == 0
+        return self.match > 0 and s.trump == NONE and s.cards[s.leads] == 0
 
     def ahead(self, s, who):
         if self.match == 0:
@@ -383,7 +384,7 @@ class Schnapsen(Game):
         return float(s.score[who] - s.score[1 - who])
 
     def worth(self, s, who):
-        if s.winner >= 0:
+        if s.winner >= 0 or self.match == 0:
             return self.utility(s, who)
         return 2.0 * TO_WIN[self.match - s.score[who], self.match - s.score[1 - who]] - 1.0
 
@@ -430,7 +431,8 @@ class Schnapsen(Game):
             if s.closed != NONE:
                 talon += f"closed by player {s.closed + 1}"
             elif s.open != NONE:
-                talon += f"{self.card_name(s.open)} lies open under {bit_count(self.hidden(s))} cards"
+                under = max(bit_count(self.hidden(s)) - s.draws, 0)  # nobody sees when the other draws
+                talon += f"{self.card_name(s.open)} lies open under {under} {'card' if under == 1 else 'cards'}"
             else:
                 talon += "the talon is gone"
         lines.append(talon)

@@ -264,7 +264,7 @@ class PresumedPayoff(WorldsAgent):
     )  # fmt: skip
     mixing: int = parameter("best", choices=tuple(MIXINGS), help="how to choose: evenly among the best, or truly mixed")
     mixes_as: int = parameter("both", choices=SEATS, help="the seat in which it mixes; in the other it plays the best")
-    temperature: float = parameter(0.2, above=0.0, help="how much worse an action may be, for mixing=near and mixing=softmax")
+    temperature: float = parameter(0.15, above=0.0, help="how much worse an action may be, for mixing=near and mixing=softmax")
 
     @property
     def valuing(self) -> dict[str, Any]:

@@ -26,7 +26,7 @@ end of a round only.
 from __future__ import annotations
 
 import time
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,8 +104,6 @@ def new_table(game: Game, megabytes: float) -> Table:
 class Valuation(Declared, Compiled):
     """What all valuations have."""
 
-    width: ClassVar[int] = 1
-    """Numbers in a value."""
     fixes_chance: int = parameter(EXPECTED, minimum=EXPECTED, maximum=SHUFFLED, help="EXPECTED, BY_STATE or SHUFFLED")
     by_worth: bool = parameter(False, help="whether the end of a round counts by what it is worth for the rest of the game")
 
@@ -424,10 +422,8 @@ class Minimax(Valuation):
         elif f.turn == MEAN:
             f.a = f.a / f.p if f.p > 0.0 else 0.0
         what = EXACT
-        if f.turn != MEAN:
-            if f.m == f.bound:
-                what = EXACT
-            elif f.m < f.least - SAME or (f.m <= f.least and f.left == 0):
+        if f.turn != MEAN and f.m != f.bound:
+            if f.m < f.least - SAME or (f.m <= f.least and f.left == 0):
                 what = AT_MOST
             elif f.m >= f.most and (f.turn == MAX or f.left == 0):
                 what = AT_LEAST
