@@ -26,19 +26,19 @@ OPEN = 2
 MARKS = "XO"
 
 
+WITH_LINE = (np.arange(FULL + 1)[:, None] & LINES == LINES).any(axis=1)
+"""For each set of squares whether it holds three in a row."""
+
+
 @piece
 def has_line(marks):
     """Whether a set of squares holds three in a row."""
-    for line in LINES:
-        if marks & line == line:
-            return True
-    return False
+    return WITH_LINE[marks]
 
 
 def final_payoffs() -> NDArray[np.int8]:
     """For each board, the squares of X and those of O as bits: what X gets if every way to finish pays the same, else OPEN."""
     boards = np.arange(FULL + 1)
-    lines = (boards[:, None] & LINES == LINES).any(axis=1)
     marks = (boards[:, None] >> np.arange(SQUARES) & 1).sum(axis=1)
     table = np.full((FULL + 1, FULL + 1), OPEN, np.int8)
     is_legal = (boards[:, None] & boards == 0) & np.isin(marks[:, None] - marks, (0, 1))
@@ -50,7 +50,7 @@ def final_payoffs() -> NDArray[np.int8]:
             free = (x | o) & square == 0
             least, most = np.where(free, np.minimum(least, after), least), np.where(free, np.maximum(most, after), most)
         unfinished = np.where(least == most, least, OPEN) if filled < SQUARES else 0
-        table[x, o] = np.where(lines[x], 1, np.where(lines[o], -1, unfinished))
+        table[x, o] = np.where(WITH_LINE[x], 1, np.where(WITH_LINE[o], -1, unfinished))
     return table
 
 

@@ -55,7 +55,7 @@ WAYS = 4
 
 FRAME = np.dtype([
     ("turn", "i8"), ("count", "i8"), ("next", "i8"), ("seen", "i8"), ("is_searched", "i8"), ("best", "i8"),
-    ("left", "i8"), ("key", "u8"),
+    ("left", "i8"), ("key", "u8"), ("slot", "i8"),
     ("low", "f8"), ("high", "f8"), ("least", "f8"), ("most", "f8"), ("bound", "f8"), ("weight", "f8"),
     ("m", "f8"), ("p", "f8"), ("a", "f8"),
 ])  # fmt: skip
@@ -185,7 +185,7 @@ def look_up(table, tag, state, d, key):
     words, k = table.words, state.shape[1]
     mask = np.uint64(len(words) - 1)
     for way in range(WAYS):
-        at = (key + np.uint64(way)) & mask
+        at = np.int64((key + np.uint64(way)) & mask)
         what = words[at, 1 + k]
         if what >> np.uint64(2) != table.generation[0]:
             return at, 0
@@ -194,7 +194,7 @@ def look_up(table, tag, state, d, key):
             is_same = is_same and words[at, 1 + i] == state[d, i]
         if is_same:
             return at, np.int64(what & np.uint64(3))
-    return (key + (key >> np.uint64(62))) & mask, 0
+    return np.int64((key + (key >> np.uint64(62))) & mask), 0
 
 
 @piece
@@ -338,10 +338,11 @@ class Minimax(Valuation):
                 return True
             if f.left == 0:
                 f.bound = most if p == who else least
-        f.key = mix(state_key(frames.words, d) + seed)
+        f.key = state_key(frames.words, d) + seed
         f.best = -1
         tag = seed + np.uint64(f.left)
         slot, what = look_up(table, tag, frames.words, d, f.key)
+        f.slot = slot
         if what != 0:
             k = 1 + frames.words.shape[1]
             m = table.floats[slot, k + 1]
@@ -427,10 +428,9 @@ class Minimax(Valuation):
                 what = AT_MOST
             elif f.m >= f.most and (f.turn == MAX or f.left == 0):
                 what = AT_LEAST
-        tag = seed + np.uint64(f.left)
-        slot, _ = look_up(table, tag, frames.words, d, f.key)
+        slot = f.slot
         k = 1 + frames.words.shape[1]
-        table.words[slot, 0] = tag
+        table.words[slot, 0] = seed + np.uint64(f.left)
         for i in range(frames.words.shape[1]):
             table.words[slot, 1 + i] = frames.words[d, i]
         table.words[slot, k] = table.generation[0] << np.uint64(2) | np.uint64(what)
