@@ -127,10 +127,11 @@ class HumanAgent(Agent):
         for state, count in zip(worlds, counts, strict=True):
             text = self.game.render(state, 1 - self.seat) or str(state)
             shown[text] = shown.get(text, 0) + count
-        total = sum(counts)
+        total, common = sum(counts), set.intersection(*(set(text.splitlines()) for text in shown))
         self.say(f"{total:,} histories fit what you have seen. What the other player may see, by how many of them:")
         for text, count in sorted(shown.items(), key=lambda pair: -pair[1])[:MOST_WORLDS]:
-            self.say(f"  {count / total:6.1%}  {text}")
+            what = [line for line in text.splitlines() if line not in common] if len(shown) > 1 else [text]
+            self.say(f"  {count / total:6.1%}  {'; '.join(what)}")
         if len(shown) > MOST_WORLDS:
             self.say(f"  and {len(shown) - MOST_WORLDS:,} more")
 

@@ -117,6 +117,10 @@ class WorldsAgent(Declared, Agent):
         self._starts: dict[int, Worlds] = {}
         self._solvers: dict[int, Solver] = {}
 
+    def thinks(self, budget: Budget | None) -> str:
+        seconds = self.seconds or (budget.seconds if budget else 0.0)
+        return f", up to {self.worlds:,} worlds" + (f" and {seconds:g} seconds" if seconds else "") + " a move"
+
     def begin(self, game: Game, seat: int, seed: int, budget: Budget | None = None) -> None:
         if game != self.made_for:
             raise UnseenError(f"{self.name} was made for {self.made_for.spec}, not for {game.spec}.")

@@ -23,6 +23,21 @@ class Cells:
         self.has_news = False  # since the page was written
         make_folder(folder / "cells")
 
+    def run(self) -> None:
+        """Do what is missing; the page is written in the end, also when Ctrl-C ends it."""
+        try:
+            self.fill()
+        finally:
+            self.write()
+
+    def fill(self) -> None:
+        """Do what is missing, cell by cell."""
+        raise NotImplementedError
+
+    def write(self) -> None:
+        """Write the page from the cells that there are."""
+        raise NotImplementedError
+
     def cell(self, name: str, compute: Callable[..., Cell], *args: Any) -> None:
         """One measurement: read if it is there, done and written if not, or if it was made with other arguments."""
         kind = "quick" if self.is_quick else "full"

@@ -59,14 +59,7 @@ class Experiment(Cells):
         super().__init__(folder, scale is QUICK, seed, say, workers)
         self.scale, self.findings = scale, Findings(self.cells, scale)
 
-    def run(self) -> None:
-        """Do what is missing; the page is written after each part, and when Ctrl-C ends it."""
-        try:
-            self.measure()
-        finally:
-            self.write()
-
-    def measure(self) -> None:
+    def fill(self) -> None:
         for game in SMALL:
             self.cell(f"table 1 {game}", self.table_1, game)
         self.cell("figure 3", self.figure_3)
@@ -105,7 +98,8 @@ class Experiment(Cells):
 
     def figure_3(self) -> Cell:
         """What `ppp` makes of the first move of O."""
-        agent, position = make_agent("ppp", self.form.game), Position(self.form.game, [4])
+        position = Position("phantom_ttt", [4])
+        agent = make_agent("ppp", position.game)
         agent.begin(position.game, 1, 0)
         for percept in position.seen(1):
             agent.observe(percept)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -153,29 +154,26 @@ class Findings:
         return found
 
     def table_3(self) -> list[str]:
-        if "pairs" not in self.cells:
-            return []
-        rows = []
-        for first in (*self.scale.equilibria, *AGENTS):
-            cells = []
-            for k, second in enumerate(COLUMNS):
-                paper = f" ({TABLE_3[first][k]:.4f})" if first in TABLE_3 else ""
-                cells.append(f"{self.mean(first, second):.4f}{paper}")
-            rows.append((first, *cells))
-        return ["## Table 3: payoff of X, exactly (and the paper's, from 2.5 million games)", table(("X \\ O", *COLUMNS), rows)]
+        return self.pair_table(
+            "Table 3: payoff of X, exactly (and the paper's, from 2.5 million games)",
+            lambda found: f"{found['mean']:.4f}", lambda first, k: f"{TABLE_3[first][k]:.4f}",
+        )  # fmt: skip
 
     def table_4(self) -> list[str]:
-        if "pairs" not in self.cells:
-            return []
+        return self.pair_table(
+            "Table 4: wins / losses of X in percent, exactly (and the paper's)",
+            lambda found: f"{100 * found['win']:.2f} / {100 * found['loss']:.2f}",
+            lambda first, k: "{:.2f} / {:.2f}".format(*TABLE_4[first][k]),
+        )  # fmt: skip
+
+    def pair_table(self, title: str, ours: Callable[[Cell], str], papers: Callable[[str, int], str]) -> list[str]:
+        """Who plays X in rows, who plays O in columns."""
         rows = []
         for first in (*self.scale.equilibria, *AGENTS):
-            cells = []
-            for k, second in enumerate(COLUMNS):
-                found = self.pair(first, second) or {}
-                paper = " ({:.2f} / {:.2f})".format(*TABLE_4[first][k]) if first in TABLE_4 else ""
-                cells.append(f"{100 * found['win']:.2f} / {100 * found['loss']:.2f}{paper}")
-            rows.append((first, *cells))
-        return ["## Table 4: wins / losses of X in percent, exactly (and the paper's)", table(("X \\ O", *COLUMNS), rows)]
+            found = [self.pair(first, second) for second in COLUMNS]
+            cells = [ours(pair) + (f" ({papers(first, k)})" if first in TABLE_3 else "") for k, pair in enumerate(found) if pair]
+            rows += [(first, *cells)] if cells else []
+        return [f"## {title}", table(("X \\ O", *COLUMNS), rows)] if rows else []
 
     def table_5(self) -> list[str]:
         rows = []

@@ -33,14 +33,7 @@ class Experiment(Cells):
         self.picture = folder / ("figure4_quick.png" if self.is_quick else "figure4.png")
         self.values = folder / f"goof{scale.cards_2}.values"
 
-    def run(self) -> None:
-        """Do what is missing; the page is written after each part with something new, and when Ctrl-C ends it."""
-        try:
-            self.measure()
-        finally:
-            self.write()
-
-    def measure(self) -> None:
+    def fill(self) -> None:
         scale = self.scale
         for half in HALVES:
             for name in NAMES:
