@@ -15,7 +15,7 @@ from statistics import mean
 from typing import Any
 
 from unseen.arena.comparison import compare, exact_pairs
-from unseen.arena.extraction import extract
+from unseen.arena.extraction import different_questions, extract
 from unseen.arena.matches import first_seat, match
 from unseen.arena.names import make_agent
 from unseen.exact.equilibrium import solve_exactly
@@ -73,6 +73,8 @@ class Experiment(Cells):
         for label, spec in {**READINGS, **{spec: spec for spec in (*self.scale.knowledge, *self.scale.mixes)}}.items():
             self.cell(f"of {label}", self.of_agent, spec)
         self.cell("readings", self.against_random, READINGS)
+        if not self.is_quick:
+            self.cell("beliefs", self.by_beliefs)
         self.write()
         for batch in range(self.scale.batches):
             for first, second, share in SCHNAPSEN:
@@ -143,6 +145,19 @@ class Experiment(Cells):
         names = [*readings.values(), "random"]
         found = exact_pairs(self.form.game, [(name, Strategy.load(self.file(name), self.form.game)) for name in names])
         return {"pairs": [pair.as_dict() for pair in found if "random" in (pair.first, pair.second)]}
+
+    def by_beliefs(self) -> Cell:
+        """At how many of all questions the general estimate of knowledge decides otherwise than the game's own rule."""
+        game, different = self.form.game, 0
+        agents = [make_agent(spec, game) for spec in ("ppp", "ppp(knowledge=belief)")]
+        questions = different_questions(game, "ppp")
+        for player, seen, actions in questions:
+            for agent in agents:
+                agent.begin(game, player, 0)
+                for percept in seen:
+                    agent.observe(percept)
+            different += agents[0].choose(actions) != agents[1].choose(actions)
+        return {"questions": len(questions), "different": different}
 
     def play(self, game: str, first: str, second: str, games: int, batch: int) -> Cell:
         found = match(game, first, second, games, seed=self.seed + 1000 * batch, workers=self.workers, paired=True)

@@ -213,7 +213,13 @@ class Findings:
             (f"`{spec}`", *self.exploited(self.cells[f"of {spec}"])) for spec in self.scale.knowledge if f"of {spec}" in self.cells
         ]
         head = ("agent", "exploitability", "best response to O", "best response to X")
-        return ["## Other values of k", table(head, rows)] if rows else []
+        found, text = self.cells.get("beliefs"), []
+        if found:
+            text = [
+                f"The general estimate, `ppp(knowledge=belief)`, decides otherwise at {found['different']:,} of "
+                f"{found['questions']:,} questions that the game can ask, each at the first information set at which it comes up."
+            ]
+        return ["## Other values of k", table(head, rows), *text] if rows else []
 
     def mixes(self) -> list[str]:
         best = self.cells.get("table 5 PPP")
