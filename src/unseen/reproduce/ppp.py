@@ -29,6 +29,7 @@ from unseen.reproduce.ppp_page import (
     GAME,
     KNOWLEDGE,
     MATCHES,
+    MIXED,
     MIXES,
     READINGS,
     SCHNAPSEN,
@@ -73,7 +74,8 @@ class Experiment(Cells):
         for label, spec in {**READINGS, **{spec: spec for spec in (*self.scale.knowledge, *self.scale.mixes)}}.items():
             self.cell(f"of {label}", self.of_agent, spec)
         self.cell("readings", self.against_random, READINGS)
-        if not self.is_quick:
+        if MIXED in self.scale.mixes:
+            self.cell("mixed pairs", self.pairs, [CFR, "PPP", "SP", "RAND", MIXED])
             self.cell("beliefs", self.by_beliefs)
         self.write()
         for batch in range(self.scale.batches):

@@ -50,8 +50,11 @@ MIXES = tuple(
     for way in (
         "near, temperature=0.1", "near, temperature=0.15", "near, temperature=0.2", "near, temperature=0.3",
         "softmax, temperature=0.02", "softmax, temperature=0.1", "softmax, temperature=0.5", "worlds", "regret",
+        "near, temperature=0.15, mixes_as=second", "regret, mixes_as=second",
     )
 )  # fmt: skip
+MIXED = MIXES[-1]
+"""The least exploitable."""
 SECONDS = 0.25
 PLAYERS = {
     **{name: f"{name}(worlds=1000, nodes=1000000000, seconds={SECONDS})" for name in ("pimc", "ppp", "pvp")},
@@ -238,7 +241,16 @@ class Findings:
             f"`mixes_as=second`. PPP as it is has {best['exploitability'] if best else 0.0:.4f}."
         )
         head = ("agent", "exploitability", "best response to O", "best response to X", "mixing as O only")
-        return ["## Beyond the paper: truly mixed strategies", text, table(head, rows)]
+        return ["## Beyond the paper: truly mixed strategies", text, table(head, rows), *self.mixed_matches()]
+
+    def mixed_matches(self) -> list[str]:
+        """What mixing costs and gains against players who do not exploit it."""
+        pairs = {(p["first"], p["second"]): p for p in self.cells.get("mixed pairs", {"pairs": []})["pairs"]}
+        rows = [
+            (first, *(f"{p['mean']:.4f}, {100 * p['win']:.2f} / {100 * p['loss']:.2f}" for p in (pairs[first, "PPP"], pairs[first, MIXED])))
+            for first in (CFR, "PPP", "SP", "RAND") if pairs
+        ]  # fmt: skip
+        return [table(("payoff, wins / losses of X", "against PPP", f"against `{MIXED}`"), rows)] if rows else []
 
     def played(self, game: str, first: str, second: str) -> tuple[list[float], list[dict[str, float]]]:
         """The payoffs of all batches, and each player's times."""
