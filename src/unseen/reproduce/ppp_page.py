@@ -246,10 +246,10 @@ class Findings:
     def mixed_matches(self) -> list[str]:
         """What mixing costs and gains against players who do not exploit it."""
         pairs = {(p["first"], p["second"]): p for p in self.cells.get("mixed pairs", {"pairs": []})["pairs"]}
-        rows = [
-            (first, *(f"{p['mean']:.4f}, {100 * p['win']:.2f} / {100 * p['loss']:.2f}" for p in (pairs[first, "PPP"], pairs[first, MIXED])))
-            for first in (CFR, "PPP", "SP", "RAND") if pairs
-        ]  # fmt: skip
+        rows = []
+        for first in (CFR, "PPP", "SP", "RAND") if pairs else ():
+            found = [pairs[first, second] for second in ("PPP", MIXED)]
+            rows.append((first, *(f"{p['mean']:.4f}, {100 * p['win']:.2f} / {100 * p['loss']:.2f}" for p in found)))
         return [table(("payoff, wins / losses of X", "against PPP", f"against `{MIXED}`"), rows)] if rows else []
 
     def played(self, game: str, first: str, second: str) -> tuple[list[float], list[dict[str, float]]]:
