@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Floats = NDArray[np.float64]
+NODES = 3_000_000
+"""Positions to look at for a move, unless something else is said."""
 SEATS = ("first", "second", "both")
 CHANCES = ("expected", "fixed", "shuffled", "game")
 """In the order of minimax.EXPECTED, BY_STATE and SHUFFLED; `game`: the last for a game that says so, otherwise the first."""
@@ -94,7 +96,9 @@ class WorldsAgent(Declared, Agent):
     worlds: int = parameter(100, minimum=1, help="worlds to look at for a move, drawn evenly if there are more")
     seconds: float = parameter(0.0, minimum=0.0, help="look at worlds only as long as this; 0: no limit")
     nodes: int = parameter(
-        3_000_000, minimum=1, help="begin with no further world once so many positions were looked at for a move"
+        0,
+        minimum=0,
+        help="begin with no further world once so many positions were looked at; 0: 3,000,000, if there are no seconds",
     )
     weights: int = parameter("once", choices=WEIGHTS, help="what a world counts: one, its histories, or the chance of these")
     chance: int = parameter(
@@ -152,6 +156,8 @@ class WorldsAgent(Declared, Agent):
         return self.believed.turn.text
 
     def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
+        if len(actions) == 1:
+            return {actions[0]: 1.0}
         chances = self.consider(actions).chances
         return {a: p for a, p in zip(actions, chances.tolist(), strict=True) if p > 0.0}
 
@@ -208,7 +214,7 @@ class WorldsAgent(Declared, Agent):
     ) -> tuple[dict[str, Floats], int]:  # fmt: skip
         """The columns of the explanation, and how many worlds were looked at."""
         deadline = began + self.limit if self.limit else np.inf
-        nodes = 0 if self.is_certain else self.nodes
+        nodes = 0 if self.is_certain else self.nodes or (0 if self.limit else NODES)
         found, n = self._solvers[self.seat].evaluate(turn.states[order], seeds, actions, deadline, nodes)
         found = Found(found.values[:n], found.legal[:n], found.known[:n])
         return self.columns(found, turn.weights[order[:n]], actions), n
