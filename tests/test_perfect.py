@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import random
 from fractions import Fraction
@@ -18,6 +19,11 @@ from scipy.stats import chisquare
 
 from unseen import CHANCE, TERMINAL, Belief, Game, Percept, Position, UnseenError, Worlds, compare, extract, load, make_agent
 from unseen import parameter as parameter
+from unseen.arena import referee
+from unseen.arena.extraction import PER_TASK, Asking
+from unseen.arena.human import HumanAgent, Left
+from unseen.errors import GameFault
+from unseen.exact.sequence_form import SequenceForm
 from unseen.games.phantom_ttt import PhantomTTT
 from unseen.games.schnapsen import Schnapsen
 from unseen.perfect.minimax import ALL, BY_STATE, EXPECTED, SHUFFLED, Minimax, Solver
@@ -336,6 +342,25 @@ def test_vectors_are_those_of_the_definition(kind, seed, skips, lame, luck):
                 assert np.isnan(found.values[w, i, 0])
 
 
+@pytest.mark.parametrize("fixes_chance", [BY_STATE, SHUFFLED])
+def test_vectors_of_one_world_are_minimax(fixes_chance):
+    """With chance fixed by a seed; and what was found for one seed is not taken for another."""
+    game = load("leduc_poker")
+    position = Position(game, [0, 3, 1])
+    state = states_of(game, [position])
+    plain, *others = (
+        solver(game, kind(fixes_chance=fixes_chance), 1, 1.0)
+        for solver, kind in ((Solver, Minimax), (VectorSolver, VectorMinimax), (VectorSolver, PayoffReduction))
+    )
+    for seed in range(1, 60):
+        seeds = np.array([seed << 20], np.uint64)
+        want, _ = plain.evaluate(state, seeds, np.array(position.actions))
+        for solver in others:
+            solver.forget()
+            found, _ = solver.evaluate(state, seeds, np.array(position.actions))
+            assert found.values[:, :, 0].tolist() == want.values[:, :, 0].tolist()
+
+
 # Worlds ------------------------------------------------------------------------------------------------------------------------
 
 
@@ -372,6 +397,41 @@ def test_worlds_are_those_of_the_trellis(spec):
                 chance, state = chance_of(game, history)
                 sums[state] = sums.get(state, 0.0) + chance
             assert chances == pytest.approx(sums)
+
+
+class Lopsided(Bush):
+    """One of its outcomes has no chance at all."""
+
+    def chance(self, s, a, n):
+        return 0.0 if a == 0 else 1.0 / (n - 1)
+
+
+class Rare(Bush):
+    """Offers an action far out of bounds, where trial games do not come."""
+
+    def actions(self, s, out):
+        n = 2 + self.draw(s, 4, 2) if s.depth else self.worlds
+        for k in range(n):
+            out[k] = k
+        if s.depth == 3 and s.node % 2 == 1:
+            out[n - 1] = 200_000_000
+        return n
+
+
+def test_outcomes_without_a_chance():
+    worlds = Worlds(Lopsided(luck=True), 0, "chance")
+    assert sorted(worlds.closed_turn.weights) == [0.0, 0.5, 0.5]
+
+
+def test_rare_faults_are_refused():
+    """Actions that no game of this size has would be written past the end of arrays."""
+    game = Rare(seed=3)
+    game.is_tried = True  # as if trial games had shown nothing
+    for name in ("ppp", "vmm"):
+        agent = make_agent(name, game)
+        agent.begin(game, 0, 0)
+        with pytest.raises(GameFault, match="breaks its rules"):
+            agent.explain()
 
 
 def test_what_contradicts_itself_leaves_no_world():
@@ -514,6 +574,25 @@ def test_what_is_hidden_changes_no_choice():
         assert one == other
 
 
+def hinted(adviser):
+    """What is said to a person who asks for a hint, plays, and leaves."""
+    answers, said, kuhn = iter(["h", "0", "q"]), [], load("kuhn_poker")
+    you = HumanAgent(lambda _: next(answers, "q"), said.append, adviser, lambda found: said.append(found.summary))
+    with contextlib.suppress(Left):
+        for seed in range(9):
+            referee.play(kuhn, (you, make_agent("random", kuhn)), seed)
+    return "\n".join(map(str, said))
+
+
+def test_hints():
+    """What goes wrong with a hint does not cost the game."""
+    kuhn = load("kuhn_poker")
+    assert {"pass", "bet"} & set(hinted(make_agent("ppp", kuhn)).split())
+    assert "pass 0.500" in hinted(make_agent("random", kuhn))
+    assert "there is no hint: pimc was made for" in hinted(make_agent("pimc", load("leduc_poker")))
+    assert "nobody to ask" in hinted(None)
+
+
 def test_explanations_need_a_turn():
     agent = make_agent("pimc", load("kuhn_poker"))
     agent.begin(load("kuhn_poker"), 0, 1)
@@ -529,6 +608,7 @@ WRONG = [
     (("extract", "kuhn_poker", "oos(simulations=10)", "--out", "x.strategy"), "draws random numbers"),
     (("extract", "phantom_ttt", "pimc(worlds=3)", "--out", "x.strategy"), "its strategy depends on a seed"),
     (("compare", "kuhn_poker", "random", "random"), "each named once"),
+    (("compare", "kuhn_poker", "oos", "random", "--simulations", "10"), "for games that are played"),
     (("extract", "kuhn_poker", "pimc", "--out", "x.strategy", "--resume"), "--resume needs --keep"),
 ]
 
@@ -585,15 +665,40 @@ def test_exact_comparison_against_a_walk():
         assert pair.loss == pytest.approx(expected(Position("kuhn_poker"), names, lambda u: float(u < 0)), abs=1e-12)
 
 
-def test_an_extraction_goes_on(tmp_path):
-    whole = extract("leduc_poker", "pimc", workers=1)
-    kept = extract("leduc_poker", "pimc", workers=1, save=tmp_path / "kept")
+def test_an_extraction_that_was_stopped_goes_on(tmp_path, monkeypatch):
+    whole, ask, calls = extract("leduc_poker", "pimc", workers=1), Asking.__call__, []
+
+    def interrupted(self, task):
+        calls.append(task)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return ask(self, task)
+
+    monkeypatch.setattr(Asking, "__call__", interrupted)
+    part = extract("leduc_poker", "pimc", workers=1, save=tmp_path / "kept")
+    assert not part.is_complete
     again = extract("leduc_poker", "pimc", workers=1, save=tmp_path / "kept", resume=True)
-    for other in (kept, again):
-        assert other.is_complete
-        for name in ("keys", "actions", "probability"):
-            assert np.array_equal(getattr(other.strategy, name), getattr(whole.strategy, name))
-    assert again.asked == whole.asked
+    assert again.is_complete
+    assert len(calls) == 1 + -(-whole.asked // PER_TASK)  # the stopped task was asked twice
+    for name in ("keys", "actions", "probability"):
+        assert np.array_equal(getattr(again.strategy, name), getattr(whole.strategy, name))
+
+
+def test_an_agent_that_samples_is_extracted_with_a_seed():
+    """It is certain where few worlds fit, but not everywhere: then it is asked at every information set."""
+    found = extract("xx", "pimc(worlds=2)", seed=1, workers=1)
+    assert found.is_complete
+    with pytest.raises(UnseenError, match="depends on a seed"):
+        extract("xx", "pimc(worlds=2)", workers=1)
+
+
+def test_table_5():
+    """The exploitability of both agents in Phantom Tic-Tac-Toe, as the paper prints it."""
+    form = SequenceForm("phantom_ttt", streamed=True, reduced=True)
+    for agent, exploited in (("ppp", 0.3750), ("pimc", 0.5648)):
+        found = extract(form.game, agent, workers=1)
+        assert found.asked == 5863
+        assert round(form.evaluate(found.strategy).exploitability, 4) == exploited
 
 
 # Schnapsen ---------------------------------------------------------------------------------------------------------------------

@@ -66,11 +66,10 @@ def next_key(key, viewer, mover, a, tell):
 @piece
 def state_key(words, c):
     """The key of a state, by its words, shape (c, k): equal states have equal keys."""
-    key = np.uint64(1)
+    key = np.uint64(0)
     for p in range(words.shape[1]):
-        key = (key ^ words[c, p]) * np.uint64(0x9E3779B97F4A7C15)
-        key ^= key >> np.uint64(32)
-    return mix(key)
+        key = mix(key + words[c, p] * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1))
+    return key
 
 
 @piece

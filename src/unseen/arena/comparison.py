@@ -113,6 +113,10 @@ def compare(
         raise UnseenError(f"agents are {', '.join(agents) or 'none'}, but must be at least one, each named once.")
     if games < 0:
         raise UnseenError(f"games is {games}, but must be at least 0 (0: exactly).")
+    if budget and not games:
+        raise UnseenError(
+            "simulations and seconds are for games that are played; otherwise the agent says them: 'oos(simulations=10)'."
+        )
     for name in agents:
         check_agent(name, game)
     if games:

@@ -103,7 +103,7 @@ def extract(
         path = None if save is None else Path(save)
         found = measure(game, agent, "stitching", seed=seed or 0, workers=workers, save=path, resume=resume, progress=progress)
         return Extraction(agent, found.strategy, found.searches, time.perf_counter() - began, found.is_complete)
-    walked, form = walk(game, asked, progress)
+    walked, form = walk(game, seed is None, progress)
     actions, cells = full_actions(walked, form.images)
     questions, number = all_questions(game, agent, walked, actions, is_unseeded=seed is None)
     tasks = [questions[k : k + PER_TASK] for k in range(0, len(questions), PER_TASK)]
@@ -115,18 +115,16 @@ def extract(
     return Extraction(agent, form.strategy(*behaviours), len(questions), time.perf_counter() - began, rows.is_complete)
 
 
-def walk(game: Game, agent: Agent, progress: bool | None) -> tuple[Enumeration, SequenceForm]:
-    """The information sets at which an agent is to be asked: up to symmetries, if it draws no random numbers."""
-    less = reduction(game, stops_settled=True, symmetric=agent.is_certain)
+def walk(game: Game, is_symmetric: bool, progress: bool | None) -> tuple[Enumeration, SequenceForm]:
+    """The information sets at which an agent is to be asked: up to symmetries, if it draws no random numbers anywhere."""
+    less = reduction(game, stops_settled=True, symmetric=is_symmetric)
     walked = enumerate_game(game, progress=progress, reduced=less)
-    return walked, SequenceForm(game, streamed=True, reduced=agent.is_certain, found=walked)
+    return walked, SequenceForm(game, streamed=True, reduced=is_symmetric, found=walked)
 
 
 def different_questions(game: Game, agent: str) -> list[Question]:
     """All that an agent, which draws no random numbers, can be asked."""
-    asked = make_agent(agent, game)
-    asked.begin(game, 0, 0)
-    walked, form = walk(game, asked, None)
+    walked, form = walk(game, True, None)
     return all_questions(game, agent, walked, full_actions(walked, form.images)[0], is_unseeded=True)[0]
 
 

@@ -8,9 +8,9 @@ from typing import Any
 from unseen.agents import Agent, Budget
 from unseen.arena.referee import Played
 from unseen.belief.belief import Belief
-from unseen.errors import BeliefTooLarge
+from unseen.errors import BeliefTooLarge, UnseenError
 from unseen.game import Game
-from unseen.position import Percept, Position
+from unseen.position import Position
 from unseen.show.results import Result
 
 HELP = "a number or a word: that action; h: a hint; b: what may be hidden; ?: this; q: leave"
@@ -97,24 +97,27 @@ class HumanAgent(Agent):
     def begin(self, game: Game, seat: int, seed: int, budget: Budget | None = None) -> None:
         super().begin(game, seat, seed, budget)
         self.moves = 0
-        if self.adviser:
-            self.adviser.begin(game, seat, seed, budget)
-
-    def observe(self, percept: Percept) -> None:
-        super().observe(percept)
-        if self.adviser:
-            self.adviser.observe(percept)
+        self.seed, self.budget, self.asked = seed, budget, -1  # how much the adviser has been told; -1: of no game
 
     def hint(self, actions: Sequence[int]) -> None:
         """What the adviser, who has seen what this player has, would do, and why if it can say."""
         if self.adviser is None:
             self.say("there is nobody to ask; --hints names an agent")
-        elif hasattr(self.adviser, "explain"):
-            self.show(self.adviser.explain())
-        else:
-            view = self.view()
-            chances = sorted(self.adviser.choose(actions).items(), key=lambda pair: -pair[1])
+            return
+        try:
+            if self.asked < 0:
+                self.adviser.begin(self.game, self.seat, self.seed, self.budget)
+            for percept in self.seen[max(self.asked, 0) :]:
+                self.adviser.observe(percept)
+            self.asked = len(self.seen)
+            if hasattr(self.adviser, "explain"):
+                self.show(self.adviser.explain())
+                return
+            view, chances = self.view(), sorted(self.adviser.choose(actions).items(), key=lambda pair: -pair[1])
             self.say("  ".join(f"{view.describe(a) if view else a} {p:.3f}" for a, p in chances if p >= 0.0005))
+        except (UnseenError, MemoryError) as error:
+            self.asked = -1
+            self.say(f"there is no hint: {error}")
 
     def show_belief(self) -> None:
         """The worlds that fit what was seen, by how many histories lead to them."""

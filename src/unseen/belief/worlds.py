@@ -26,9 +26,11 @@ from unseen.position import Percept
 WEIGHTS = ("once", "histories", "chance")
 ONCE, HISTORIES, BY_CHANCE = range(3)
 """What a world counts: one; as many as there are histories that lead to it; the sum of the probabilities of chance in these."""
-NO_ROOM, BROKEN = -2, -3
-REMEMBERED = 1 << 28
+BROKEN = -3
+REMEMBERED = 1 << 26
 """Bytes of worlds that are remembered before all are forgotten."""
+NOT_QUEUED = -1.0
+"""In place of a weight that is still to be passed on."""
 
 
 class Bag(NamedTuple):
@@ -98,7 +100,9 @@ def add(bag, level, weight, weighs):
     if at == new:
         bag.size[0] += 1
         bag.weight[new] = 0.0
-    if at == new or (weighs != ONCE and bag.arriving[level, at] == 0.0):
+        bag.arriving[0, new] = NOT_QUEUED
+        bag.arriving[1, new] = NOT_QUEUED
+    if at == new or (weighs != ONCE and bag.arriving[level, at] == NOT_QUEUED):
         bag.queue[level, bag.size[1 + level]] = at
         bag.size[1 + level] += 1
         bag.arriving[level, at] = 0.0
@@ -129,7 +133,7 @@ def go_on_silently(game, bag, viewer, weighs, level, first, out, tell):
             return k
         node = bag.queue[level, k]
         weight = bag.arriving[level, node]
-        bag.arriving[level, node] = 0.0
+        bag.arriving[level, node] = NOT_QUEUED
         bag.weight[node] += weight
         s = bag.states[node]
         p = game.player(s)
@@ -231,6 +235,10 @@ class Worlds:
     def _fill(self, bag: Bag) -> None:
         """Finish what has just been come to, whose states are queued at level 0: what silently follows, level by level."""
         n = int(bag.size[0])
+        arriving = bag.arriving[0, :n]
+        top = arriving.max(initial=0.0)
+        if self.weighs != ONCE and top > 0.0 and not 1e-100 < top < 1e100:
+            arriving /= top  # only their proportions count, and long games would make them 0 or infinite
         self._text = self._sorted(bag, n, bag.arriving[0]).text
         """What these worlds are found again by: equal bytes, equal futures."""
         level, length, arrays = 0, 0, scratch(self.game)
@@ -294,6 +302,7 @@ class Worlds:
 
     def _turn(self, to_open: bool) -> Turn:
         laid = new_bag(self.game, int(self._bag.size[0]) + 1)
+        self._held[0] += 2 * self._bag.words.nbytes + self._bag.weight.nbytes
         lay_out(self.game, self._bag, self.viewer, laid, to_open)
         return self._sorted(laid, int(laid.size[0]), laid.weight)
 

@@ -131,8 +131,11 @@ class WorldsAgent(Declared, Agent):
         super().begin(game, seat, seed, budget)
         self.limit = self.seconds or (budget.seconds if budget else 0.0)
         if seat not in self._starts:
+            try:
+                self._solvers[seat] = self.solver(game, self.valuation(**self.valuing), seat, self.memory)
+            except MemoryError:
+                raise UnseenError(f"{self.name}: there is no room for a table of memory={self.memory:g} megabytes.") from None
             self._starts[seat] = Worlds(game, seat, WEIGHTS[self.weights])
-            self._solvers[seat] = self.solver(game, self.valuation(**self.valuing), seat, self.memory)
         self.believed = self._starts[seat]
         self.considered: tuple[int, Explanation] | None = None
 
@@ -216,7 +219,8 @@ class WorldsAgent(Declared, Agent):
         deadline = began + self.limit if self.limit else np.inf
         nodes = 0 if self.is_certain else self.nodes or (0 if self.limit else NODES)
         found, n = self._solvers[self.seat].evaluate(turn.states[order], seeds, actions, deadline, nodes)
-        found = Found(found.values[:n], found.legal[:n], found.known[:n])
+        # Rounded, so that no choice depends on the order in which errors were added up.
+        found = Found(np.round(found.values[:n], 12), found.legal[:n], found.known[:n])
         return self.columns(found, turn.weights[order[:n]], actions), n
 
     def columns(self, found: Found, weights: Floats, actions: NDArray[np.int64]) -> dict[str, Floats]:
@@ -341,12 +345,12 @@ AGENTS: dict[str, Kind] = {
         StraightPIMC.parameters,
     ),
     "ppp": Kind(
-        "Presumed Payoff PIMC: the same, allowing for errors of an opponent that does not know everything.", WISSER,
+        "Presumed Payoff PIMC: straight PIMC that allows for errors of an opponent who does not know everything.", WISSER,
         make_of(PresumedPayoff), PresumedPayoff.parameters,
     ),
     "pvp": Kind(
-        "Presumed Value PIMC: the same for games of several rounds, in which a round counts by what it is worth for the rest; in a "
-        "game of one round it is `ppp`.",
+        "Presumed Value PIMC: `ppp` for games of several rounds, in which a round counts by what it is worth for the rest; in a "
+        "game of one round both are the same.",
         "F. Wisser, An expert-level card playing agent based on a variant of perfect information Monte Carlo sampling, 2015",
         make_of(PresumedValue), PresumedValue.parameters,
     ),
@@ -355,7 +359,8 @@ AGENTS: dict[str, Kind] = {
         "all of the tree, so it is for small games.", FRANK, make_of(BestVector), BestVector.parameters,
     ),
     "prm": Kind(
-        "Payoff-reduction minimax: the same, after payoffs that only an opponent's mistake would give have been taken away.", FRANK,
+        "Payoff-reduction minimax: vector minimax after payoffs that only an opponent's mistake would give have been taken away.",
+        FRANK,
         make_of(BestReducedVector), BestReducedVector.parameters,
     ),
 }  # fmt: skip

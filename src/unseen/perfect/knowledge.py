@@ -14,6 +14,7 @@ from math import log
 
 from unseen.belief.belief import Belief
 from unseen.belief.worlds import Worlds
+from unseen.errors import BeliefTooLarge
 from unseen.game import Game
 from unseen.position import Percept, Position
 
@@ -38,7 +39,10 @@ class KnowledgeEstimate:
 
     def after(self, seat: int, seen: Sequence[Percept], actions: Sequence[int]) -> float:
         """How much the opponent of player `seat`, who has `seen` this, will know after one of its `actions`, on average."""
-        drawn = Belief(self.game, seat, seen, to_move=seat).sample_histories(HISTORIES)
-        children = (Position(self.game, history).child(action) for history in drawn for action in actions)
-        found = [self.at(child, 1 - seat) for child in children if child.player == 1 - seat]
+        try:
+            drawn = Belief(self.game, seat, seen, to_move=seat).sample_histories(HISTORIES)
+            children = (Position(self.game, history).child(action) for history in drawn for action in actions)
+            found = [self.at(child, 1 - seat) for child in children if child.player == 1 - seat]
+        except BeliefTooLarge:
+            return UNKNOWN
         return sum(found) / len(found) if found else UNKNOWN

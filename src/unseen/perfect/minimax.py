@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from unseen.compiling import Compiled, kernel, piece
 from unseen.engine import mix, scratch, state_key, step, whole_states
-from unseen.errors import GameFault
+from unseen.errors import GameFault, UnseenError
 from unseen.game import CHANCE, TERMINAL, Game
 from unseen.options import Declared, parameter
 
@@ -198,6 +198,23 @@ def look_up(table, tag, state, d, key):
 
 
 @piece
+def tag_of(seed, left):
+    """What is remembered belongs to a seed, and to a number of moves in which errors count."""
+    return seed + np.uint64(left) * np.uint64(0x9E3779B97F4A7C15)
+
+
+@piece
+def is_proper(out, n):
+    """Whether `n` actions are in `out`, ascending, all of them numbers that a game of this width can have."""
+    if n < 1 or n > len(out) or out[0] < 0 or out[n - 1] >= len(out):
+        return False
+    for k in range(1, n):
+        if out[k] <= out[k - 1]:
+            return False
+    return True
+
+
+@piece
 def sort_actions(actions, n, merits, first):
     """Put the action `first` first, if there is one, and then those with the largest merits: the sooner a good one, the more is cut
     off."""
@@ -340,7 +357,7 @@ class Minimax(Valuation):
                 f.bound = most if p == who else least
         f.key = state_key(frames.words, d) + seed
         f.best = -1
-        tag = seed + np.uint64(f.left)
+        tag = tag_of(seed, f.left)
         slot, what = look_up(table, tag, frames.words, d, f.key)
         f.slot = slot
         if what != 0:
@@ -354,7 +371,7 @@ class Minimax(Valuation):
                 return True
             f.best = np.int64(table.words[slot, k + 4])
         n = game.actions(s, out)
-        if n < 1 or n > len(out):
+        if not is_proper(out, n):
             return False
         f.is_searched = 1
         f.count = n
@@ -430,7 +447,7 @@ class Minimax(Valuation):
                 what = AT_LEAST
         slot = f.slot
         k = 1 + frames.words.shape[1]
-        table.words[slot, 0] = seed + np.uint64(f.left)
+        table.words[slot, 0] = tag_of(seed, f.left)
         for i in range(frames.words.shape[1]):
             table.words[slot, 1 + i] = frames.words[d, i]
         table.words[slot, k] = table.generation[0] << np.uint64(2) | np.uint64(what)
@@ -496,6 +513,10 @@ class Solver:
             if not is_sound:
                 raise GameFault(f"{self.game.spec}: the game breaks its rules when all is laid open; `unseen check` says where.")
             is_over = time.perf_counter() >= deadline or (nodes and frames.counts[0] >= most)
+            if is_over and parts == c and deadline < np.inf:
+                raise UnseenError(
+                    f"{self.game.spec}: looking at all worlds together takes longer than the seconds given; it is for small games."
+                )
             if is_over and parts > c and where[0] >= c:
                 break
         return found, int(where[0]) * n // parts

@@ -43,6 +43,7 @@ from unseen.perfect.minimax import (
     Valuation,
     fixed_outcome,
     is_last,
+    is_proper,
     payoff,
     play_open,
     search,
@@ -169,7 +170,7 @@ class VectorMinimax(Valuation):
             own = a
             if a == OWN_OUTCOME:
                 seed = frames.seeds[w]
-                key = mix(state_key(frames.words, here) + seed)
+                key = state_key(frames.words, here) + seed
                 own = frames.actions[d + 1, fixed_outcome(game, s, frames.actions[d + 1], n, seed, key, self.fixes_chance)]
             for k in range(n):
                 if frames.actions[d + 1, k] == own:
@@ -233,7 +234,7 @@ class VectorMinimax(Valuation):
             if frames.there[d, w] != PLAYING:
                 continue
             n = game.actions(frames.states[d * n_worlds + w], out)
-            if n < 1 or n > len(out):
+            if not is_proper(out, n):
                 return False
             for k in range(n):
                 f.count = include(frames.actions[d], f.count, out[k])
@@ -372,6 +373,10 @@ class VectorSolver(Solver):
             frames = new_vector_frames(self.game, worlds, self.frames, self.table)
             self.held = frames, self.new_table(worlds)
         return self.held
+
+    def forget(self) -> None:
+        super().forget()
+        self.worlds = 0
 
     def new_table(self, worlds: int) -> VectorTable:
         """The same memory, emptied, as a table for so many worlds."""

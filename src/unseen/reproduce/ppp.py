@@ -71,8 +71,9 @@ class Experiment(Cells):
             self.cell(f"table 5 {name}", self.of_agent, spec)
         self.cell("pairs", self.pairs, [*self.scale.equilibria, *AGENTS])
         self.write()
-        for label, spec in {**READINGS, **{spec: spec for spec in (*self.scale.knowledge, *self.scale.mixes)}}.items():
-            self.cell(f"of {label}", self.of_agent, spec)
+        others = [spec for spec in READINGS.values() if spec not in AGENTS.values()]
+        for spec in (*others, *self.scale.knowledge, *self.scale.mixes):
+            self.cell(f"of {spec}", self.of_agent, spec)
         self.cell("readings", self.against_random, READINGS)
         if MIXED in self.scale.mixes:
             self.cell("mixed pairs", self.pairs, [CFR, "PPP", "SP", "RAND", MIXED])
