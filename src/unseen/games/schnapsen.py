@@ -34,8 +34,8 @@ LEAST_TO_CLOSE = 3
 HAND_SIZES = 5
 WAYS = np.array([[comb(n, k) for k in range(HAND_SIZES + 1)] for n in range(MOST_CARDS + 1)])
 """Ways to choose k of n cards."""
-SHARES = (0.61, 0.27, 0.12)
-"""How often the winner of a deal gets 1, 2 and 3 game points: about what two agents `ppp` get from each other."""
+SHARES = (0.39, 0.34, 0.27)
+"""How often the winner of a deal gets 1, 2 and 3 game points: in 300 deals between `ppp`, `pimc` and `ismcts`."""
 
 
 def chances_to_win(target: int) -> NDArray[np.float64]:
