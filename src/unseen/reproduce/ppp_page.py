@@ -284,9 +284,9 @@ class Findings:
             return []
         text = (
             f"Both have {SECONDS:g} seconds a move, but for `random`, and for `pimc` and `ppp` by default where that is said. "
-            "Deals in pairs with the same cards, the seats changed; 95% intervals. `pimc` and `ppp` look at worlds as long as they may, "
-            "and finish the first one; `ppp` counts errors in the next four moves. In one deal `pvp` is `ppp`; a match goes to 7 "
-            "game points. Times are those of a busy machine."
+            "Deals in pairs with the same cards, the seats changed; 95% intervals. `pimc` and `ppp` look at worlds as long as they "
+            "may, and finish the first one; `ppp` counts errors in the next four moves. In one deal `pvp` is `ppp`; a match goes "
+            "to 7 game points. Times are those of a busy machine."
         )
         head = ("first - second", "played", "wins of the first", "payoff of the first", "milliseconds a move, first and second")
         return ["## Beyond the paper: Schnapsen", text, table(head, rows)]
