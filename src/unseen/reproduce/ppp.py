@@ -20,6 +20,7 @@ from unseen.arena.matches import first_seat, match
 from unseen.arena.names import make_agent
 from unseen.exact.equilibrium import solve_exactly
 from unseen.exact.sequence_form import SequenceForm
+from unseen.loading import load
 from unseen.position import Position
 from unseen.reproduce.cells import Cell, Cells
 from unseen.reproduce.page import Claim, Say, page_name
@@ -151,7 +152,7 @@ class Experiment(Cells):
 
     def by_beliefs(self) -> Cell:
         """At how many of all questions the general estimate of knowledge decides otherwise than the game's own rule."""
-        game, different = self.form.game, 0
+        game, different = load(GAME), 0
         agents = [make_agent(spec, game) for spec in ("ppp", "ppp(knowledge=belief)")]
         questions = different_questions(game, "ppp")
         for player, seen, actions in questions:
