@@ -27,7 +27,7 @@ WEIGHTS = ("once", "histories", "chance")
 ONCE, HISTORIES, BY_CHANCE = range(3)
 """What a world counts: one; as many as there are histories that lead to it; the sum of the probabilities of chance in these."""
 BROKEN = -3
-REMEMBERED = 1 << 26
+REMEMBERED = 1 << 27
 """Bytes of worlds that are remembered before all are forgotten."""
 NOT_QUEUED = -1.0
 """In place of a weight that is still to be passed on."""
