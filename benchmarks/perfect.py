@@ -17,7 +17,8 @@ from rich.console import Console
 from rich.table import Table
 
 from unseen import Position, load, make_agent
-from unseen.perfect.minimax import ALL, Minimax, Solver
+from unseen.perfect.minimax import ALL, Minimax
+from unseen.perfect.solver import Solver
 from unseen.position import random_walk
 
 console = Console(width=130)

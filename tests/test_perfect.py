@@ -26,8 +26,9 @@ from unseen.errors import GameFault
 from unseen.exact.sequence_form import SequenceForm
 from unseen.games.phantom_ttt import PhantomTTT
 from unseen.games.schnapsen import Schnapsen
-from unseen.perfect.minimax import ALL, BY_STATE, EXPECTED, SHUFFLED, Minimax, Solver
+from unseen.perfect.minimax import ALL, BY_STATE, EXPECTED, SHUFFLED, Minimax
 from unseen.perfect.mixing import by_regret, by_worlds, near, softmax
+from unseen.perfect.solver import Solver
 from unseen.perfect.vectors import PayoffReduction, VectorMinimax, VectorSolver
 from unseen.position import random_walk
 from unseen.reproduce import ppp, ppp_page
@@ -124,7 +125,7 @@ def triple(position, who, left, child=Position.child):
     """Error allowing minimax by its definition, with errors in `left` moves: no table, nothing cut off."""
     if position.is_terminal:
         return position.utilities[who], 0.0, 0.0
-    below = [triple(child(position, a), who, max(left - 1, 0)) for a in position.actions]
+    below = [triple(child(position, a), who, left if position.is_chance else max(left - 1, 0)) for a in position.actions]
     if position.is_chance:
         m, p, pa = (sum(c * x for c, x in zip(position.chance_probabilities, column, strict=True)) for column in (
             [m for m, _, _ in below], [p for _, p, _ in below], [p * a for _, p, a in below],
@@ -759,3 +760,13 @@ def test_names_of_hands():
     assert "your cards" in text
     assert "lies open under 9 cards" in text
     assert all(any(mark in name for mark in "♠♥♦♣") or name == "close" for name in position.action_names.values())
+
+
+def test_explanations_name_what_is_legal():
+    """Rules that run as plain Python must not be handed the small integers of compiled states."""
+    game, rng = load("schnapsen"), random.Random(2)
+    for position in random_walk(game, rng):
+        if position.player >= 0 and bin(position.state.gone).count("1") > 7:
+            found = at_turn("pimc(nodes=1)", position).explain()
+            assert found.actions == position.action_names
+            assert np.isfinite(found.columns["ap"]).all()

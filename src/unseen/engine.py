@@ -65,11 +65,16 @@ def next_key(key, viewer, mover, a, tell):
 
 @piece
 def state_key(words, c):
-    """The key of a state, by its words, shape (c, k): equal states have equal keys."""
+    """The key of a state, by its words, shape (c, k): equal states have equal keys.
+
+    Words are mixed apart from each other, so that the processor does it at the same time.
+    """
     key = np.uint64(0)
     for p in range(words.shape[1]):
-        key = mix(key + words[c, p] * np.uint64(0x9E3779B97F4A7C15) + np.uint64(1))
-    return key
+        x = words[c, p] + np.uint64(p + 1) * np.uint64(0x9E3779B97F4A7C15)
+        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        key += (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mix(key)
 
 
 @piece

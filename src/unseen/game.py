@@ -83,6 +83,12 @@ class PlainState:
         for name in self.__slots__:
             record[name][0] = cut(getattr(self, name), record.dtype[name].base)
 
+    def read(self, record: Any) -> None:
+        """Take the values of a record that compiled code has written."""
+        for name in self.__slots__:
+            kind = self.dtype[name]
+            setattr(self, name, np.array(record[name], _wide(kind.base)) if kind.shape else record[name].item())
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.values().items())})"
 
@@ -123,7 +129,7 @@ class Game(Declared, Compiled):
     A hint: algorithms that look at a game as if nothing were hidden then look at one order at a time.
     """
     error_horizon: ClassVar[int] = 0
-    """In how many moves the errors of an opponent should count for presumed payoffs; 0: in all. A hint, for long games."""
+    """In how many moves of players an opponent's errors should count for presumed payoffs; 0: in all. A hint, for long games."""
     lays_open: ClassVar[bool] = False
     """Whether `lay_open` is written."""
     has_knowledge: ClassVar[bool] = False
@@ -327,6 +333,12 @@ class Game(Declared, Compiled):
     def new_state(self) -> PlainState:
         """A blank state for plain Python."""
         return self.plain_state()
+
+    def as_plain(self, record: Any) -> PlainState:
+        """A state of compiled code, one of `new_states`, for plain Python."""
+        state = self.new_state()
+        state.read(record)
+        return state
 
     def new_states(self, count: int) -> NDArray[Any]:
         """`count` blank states for kernels: an array of records, shape (count,)."""

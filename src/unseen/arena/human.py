@@ -128,7 +128,7 @@ class HumanAgent(Agent):
             return
         shown: dict[str, int] = {}
         for state, count in zip(worlds, counts, strict=True):
-            text = self.game.render(state, 1 - self.seat) or str(state)
+            text = self.game.render(self.game.as_plain(state), 1 - self.seat) or str(state)
             shown[text] = shown.get(text, 0) + count
         total, common = sum(counts), set.intersection(*(set(text.splitlines()) for text in shown))
         self.say(f"{total:,} histories fit what you have seen. What the other player may see, by how many of them:")

@@ -102,7 +102,7 @@ class Schnapsen(Game):
         ("won", "i1"), ("score", "i1", (2,)), ("leads", "i1"),
     ])  # fmt: skip
     predetermined = True
-    error_horizon = 4
+    error_horizon = 2
 
     @property
     def pack(self) -> int:

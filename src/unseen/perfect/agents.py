@@ -23,8 +23,9 @@ from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.options import Declared, Value, parameter
 from unseen.perfect.knowledge import UNKNOWN, KnowledgeEstimate
-from unseen.perfect.minimax import ALL, EXPECTED, SHUFFLED, Found, Minimax, Solver, Valuation
+from unseen.perfect.minimax import ALL, EXPECTED, SHUFFLED, Minimax, Valuation
 from unseen.perfect.mixing import MIXINGS
+from unseen.perfect.solver import Found, Solver
 from unseen.perfect.vectors import PayoffReduction, VectorMinimax, VectorSolver
 from unseen.position import Percept
 from unseen.show.results import Result
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 Floats = NDArray[np.float64]
-NODES = 3_000_000
+NODES = 4_000_000
 """Positions to look at for a move, unless something else is said."""
 SEATS = ("first", "second", "both")
 CHANCES = ("expected", "fixed", "shuffled", "game")
@@ -98,7 +99,7 @@ class WorldsAgent(Declared, Agent):
     nodes: int = parameter(
         0,
         minimum=0,
-        help="begin with no further world once so many positions were looked at; 0: 3,000,000, if there are no seconds",
+        help="begin with no further world once so many positions were looked at; 0: 4,000,000, if there are no seconds",
     )
     weights: int = parameter("once", choices=WEIGHTS, help="what a world counts: one, its histories, or the chance of these")
     chance: int = parameter(
@@ -168,10 +169,10 @@ class WorldsAgent(Declared, Agent):
         """The numbers behind its choice, now that it is this agent's turn; those of the choice itself, if it has made it."""
         if self.considered is not None and self.considered[0] == len(self.seen):
             return self.considered[1]
-        world, out = self.believed.closed_turn.states[:1], np.zeros(self.game.width, np.int64)
-        if not len(world):
+        worlds, out = self.believed.closed_turn.states, np.zeros(self.game.width, np.int64)
+        if not len(worlds):
             raise UnseenError(f"{self.name}: there is nothing to explain, as it is not its turn.")
-        return self.consider(out[: self.game.actions(world[0], out)].tolist())
+        return self.consider(out[: self.game.actions(self.game.as_plain(worlds[0]), out)].tolist())
 
     def consider(self, actions: Sequence[int]) -> Explanation:
         """Look at the worlds, and choose."""
@@ -187,7 +188,8 @@ class WorldsAgent(Declared, Agent):
         else:
             for name in self.decides:  # lexicographic order, with a threshold
                 best &= columns[name] >= columns[name][best].max() - self.indifference
-        names = {int(a): self.game.describe_action(turn.states[0], int(a)) for a in actions}
+        world = self.game.as_plain(turn.states[0])
+        names = {int(a): self.game.describe_action(world, int(a)) for a in actions}
         chances = self.mix(columns, best)
         found = Explanation(self.name, names, columns, chances, looked_at, len(turn.states), time.perf_counter() - began)
         self.considered = len(self.seen), found

@@ -10,7 +10,8 @@ in `vectors.py`.
   a the least that such an error gives away. At MAX the child that is largest in lexicographic order. At MIN m is the least m of the
   children; p the mean over them of 1 where a child's m is larger, and of its own p otherwise; a the least difference that a larger
   one makes, or the least a of the others that have a p above 0.
-- Any number in between: only errors in the next so many moves count; further down it is alpha-beta, which takes far less time.
+- Any number in between: only errors in the next so many moves of the players count; further down it is alpha-beta, which takes far
+  less time.
 
 What is cut off (EAAB) leaves the triples as they are. A MIN node is left as soon as its m is below what a MAX node above it has
 already: it would not be chosen, nor would its p matter. A MAX node whose parent is a MIN node is left as soon as its m is so large
@@ -25,44 +26,50 @@ end of a round only.
 
 from __future__ import annotations
 
-import time
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import Compiled, kernel, piece
-from unseen.engine import mix, scratch, state_key, step, whole_states
-from unseen.errors import GameFault, UnseenError
+from unseen.compiling.memory import fetch
+from unseen.engine import mix, state_key, step, whole_states
 from unseen.game import CHANCE, TERMINAL, Game
 from unseen.options import Declared, parameter
+from unseen.perfect.table import first_slot, look_up, new_slot, tag_of
 
 SAME = 1e-9
 """Values that differ by less are the same: means over chance are rounded."""
 EXACT, AT_MOST, AT_LEAST = 1, 2, 3
 """What a remembered value is; 0 is an empty slot."""
 MAX, MIN, MEAN, SPLIT = range(4)
-"""Whose move it is in a frame; an outcome of chance that is fixed is a move of MAX, who has no other. SPLIT is for vectors."""
+"""Whose move it is in a frame. SPLIT is for vectors."""
 DONE, BROKEN, NOTHING = -1, -2, -3
 EXPECTED, BY_STATE, SHUFFLED = range(3)
 """What chance does: its mean counts, or outcomes are fixed by a seed, and the state or an order of all outcomes."""
-NODES_PER_CALL = 100_000
-"""Compiled code comes back to Python after so many, for clocks and Ctrl-C."""
 ALL = 1 << 20
 """Moves in which errors count: all."""
-WAYS = 4
-"""Slots in which the value of a state may be."""
+BEST = 1 << 60
+"""The merit of an action that was the best before."""
+WIDE, PROBE, AGAIN = range(3)
+"""How a child is searched: with all of the window; only to see whether it is better; with all of the window since it is."""
+MOST_ROWS = 256
+MOST_PASSES = 8
+"""After so many the next one is for the value itself."""
 
 FRAME = np.dtype([
-    ("turn", "i8"), ("count", "i8"), ("next", "i8"), ("seen", "i8"), ("is_searched", "i8"), ("best", "i8"),
-    ("left", "i8"), ("key", "u8"), ("slot", "i8"),
+    ("turn", "i8"), ("count", "i8"), ("next", "i8"), ("seen", "i8"), ("is_searched", "i8"), ("manner", "i8"), ("best", "i8"),
+    ("left", "i8"), ("came_by", "i8"), ("key", "u8"),
     ("low", "f8"), ("high", "f8"), ("least", "f8"), ("most", "f8"), ("bound", "f8"), ("weight", "f8"),
     ("m", "f8"), ("p", "f8"), ("a", "f8"),
 ])  # fmt: skip
-"""A node being searched. `seen`: children that have been; `best`: the action that is best for who moves; `left`: in so many moves
-errors count; `low`, `high`: the window now, `least`, `most`: as it was in the beginning; `bound`: the best that there can be for
-who moves; `weight`: of the child being searched, at a chance node. While a MIN node is searched its p is a sum, and its a is
-infinite until there is one; at a chance node all three are sums, the last of a times p."""
+"""A node being searched. `seen`: children that have been; `manner`: how the next is; `best`: the action that is best for who moves;
+`left`: in so many moves of the players errors count; `came_by`: the row of merits for what has just been done; `low`, `high`: the
+window now, `least`, `most`: as it was in the beginning; `bound`: the best that there can be for who moves; `weight`: of the child
+being searched, at a chance node. While a MIN node is searched its p is a sum, and its a is infinite until there is one; at a chance
+node all three are sums, the last of a times p."""
+AIM = np.dtype([("least", "f8"), ("most", "f8"), ("guess", "f8"), ("passes", "i8")])
+"""A value that is searched for: it is at least and at most so much, and presumably that; so many searches have been for it."""
 
 
 class Frames(NamedTuple):
@@ -72,17 +79,9 @@ class Frames(NamedTuple):
     states: NDArray[Any]  # (d,) records
     words: NDArray[np.uint64]  # (d, k) the same memory
     actions: NDArray[np.int64]  # (d, width)
-    merits: NDArray[np.int64]  # (2, width) how often an action of MAX or MIN has been the best
+    merits: NDArray[np.int64]  # (2, rows, width) how often an action of MAX or MIN has been the best; by what the other did
     counts: NDArray[np.int64]  # (1,) states looked at
-
-
-class Table(NamedTuple):
-    """Values of states. A slot is a tag (a seed, and in how many moves errors count), the words of a state, what the value is and
-    for which generation, m, p, a, and the best action. Values of another generation are as good as none."""
-
-    words: NDArray[np.uint64]  # (slots, 1 + k + 1 + 4)
-    floats: NDArray[np.float64]  # the same memory
-    generation: NDArray[np.uint64]  # (1,)
+    aims: NDArray[Any]  # (d,) of AIM
 
 
 def new_frames(game: Game) -> Frames:
@@ -90,15 +89,9 @@ def new_frames(game: Game) -> Frames:
     states, words = whole_states(game, depth)
     return Frames(
         np.zeros(depth, FRAME).view(np.recarray), states, words, np.zeros((depth, game.width), np.int64),
-        np.zeros((2, game.width), np.int64), np.zeros(1, np.int64),
+        np.zeros((2, 1 + min(game.width, MOST_ROWS), game.width), np.int64), np.zeros(1, np.int64),
+        np.zeros(depth, AIM).view(np.recarray),
     )  # fmt: skip
-
-
-def new_table(game: Game, megabytes: float) -> Table:
-    row = whole_states(game, 1)[1].shape[1] + 6
-    slots = 1 << max(4, int(megabytes * 1e6 / (8 * row)).bit_length() - 1)
-    words = np.zeros((slots, row), np.uint64)
-    return Table(words, words.view(np.float64), np.ones(1, np.uint64))
 
 
 class Valuation(Declared, Compiled):
@@ -139,14 +132,14 @@ def search(game, valuation, plain, who, seed, frames, table, d, limit, out, tell
 
 
 @kernel
-def evaluate(game, valuation, plain, who, worlds, seeds, actions, found, frames, table, where, last, limit, out, tell):
+def evaluate(game, valuation, plain, who, worlds, seeds, actions, found, frames, table, where, parts, limit, out, tell):
     """What each of `actions`, (c,), of player `who` is worth in the `worlds`, (n,), which are laid open; `seeds`, (n,), are those
     of their chance.
 
-    Goes on from `where`, the number of a part and the frame in it (DONE: none yet), up to part `last` - 1, until `limit` nodes were
+    Goes on from `where`, the number of a part and the frame in it (DONE: none yet), through all `parts`, until `limit` nodes were
     entered in all. Returns False if the game breaks its rules.
     """
-    while where[0] < last:
+    while where[0] < parts:
         part = where[0]
         if where[1] == DONE:
             status = valuation.begin(game, plain, who, worlds, seeds, actions, part, found, frames, table, out, tell)
@@ -163,8 +156,8 @@ def evaluate(game, valuation, plain, who, worlds, seeds, actions, found, frames,
             return False
         if where[1] != DONE:
             return True
-        valuation.end(actions, part, found, frames)
-        where[0] += 1
+        if valuation.end(actions, part, found, frames):
+            where[0] += 1
     return True
 
 
@@ -180,30 +173,6 @@ def play_open(game, s, a, tell):
 
 
 @piece
-def look_up(table, tag, state, d, key):
-    """The slot of this state, or of the one to be replaced by it; and what is known of it, 0 if nothing is."""
-    words, k = table.words, state.shape[1]
-    mask = np.uint64(len(words) - 1)
-    for way in range(WAYS):
-        at = np.int64((key + np.uint64(way)) & mask)
-        what = words[at, 1 + k]
-        if what >> np.uint64(2) != table.generation[0]:
-            return at, 0
-        is_same = words[at, 0] == tag
-        for i in range(k):
-            is_same = is_same and words[at, 1 + i] == state[d, i]
-        if is_same:
-            return at, np.int64(what & np.uint64(3))
-    return np.int64((key + (key >> np.uint64(62))) & mask), 0
-
-
-@piece
-def tag_of(seed, left):
-    """What is remembered belongs to a seed, and to a number of moves in which errors count."""
-    return seed + np.uint64(left) * np.uint64(0x9E3779B97F4A7C15)
-
-
-@piece
 def is_proper(out, n):
     """Whether `n` actions are in `out`, ascending, all of them numbers that a game of this width can have."""
     if n < 1 or n > len(out) or out[0] < 0 or out[n - 1] >= len(out):
@@ -215,16 +184,21 @@ def is_proper(out, n):
 
 
 @piece
-def sort_actions(actions, n, merits, first):
-    """Put the action `first` first, if there is one, and then those with the largest merits: the sooner a good one, the more is cut
-    off."""
-    for k in range(1, n):
-        a = actions[k]
-        at = k
-        while at > 0 and actions[at - 1] != first and (a == first or merits[actions[at - 1]] < merits[a]):
-            actions[at] = actions[at - 1]
-            at -= 1
-        actions[at] = a
+def row_of(frames, a):
+    """Where the merits of answers to an action are; those to chance have row 0."""
+    return 1 + a % (frames.merits.shape[1] - 1)
+
+
+@piece
+def bring_forward(actions, first, n, merits, best):
+    """Exchange `actions[first]` with the one of largest merit behind it; with `best`, if that is there: the sooner a good one, the
+    more is cut off."""
+    at, most = first, -1
+    for k in range(first, n):
+        merit = merits[actions[k]] if actions[k] != best else BEST
+        if merit > most:
+            at, most = k, merit
+    actions[first], actions[at] = actions[at], actions[first]
 
 
 @piece
@@ -258,21 +232,48 @@ def unit(key):
 
 
 @piece
-def fixed_outcome(game, s, out, n, seed, key, fixes_chance):
-    """The place in `out` of the outcome of chance that is fixed for `seed`, and `key`, a hash of it and the state.
+def fixed_outcome(game, s, out, n, key):
+    """The place in `out` of the outcome of chance that is fixed by `key`: a seed, or a hash of it and the state.
 
     In an order: a race in which each outcome takes, by the seed, an exponential time over its probability; so it comes first with
-    this probability, whatever the other outcomes are.
+    this probability, whatever the other outcomes are. Between two that are equally likely there is no need for the times.
     """
-    first, least = 0, np.inf
+    drawn = mix(key)
+    first, speed, chance = 0, 0.0, 0.0
     for k in range(n):
-        u = unit(mix(mix(key if fixes_chance == BY_STATE else seed) + np.uint64(out[k] + 1)))
-        time = -np.log(u)
-        if not game.uniform_chance:
-            time /= max(game.chance(s, out[k], n), 1e-300)
-        if time < least:
-            first, least = k, time
+        u, c = unit(mix(drawn + np.uint64(out[k] + 1))), max(game.chance(s, out[k], n), 1e-300)
+        if k == 0 or (u > speed if c == chance else np.log(u) * chance > np.log(speed) * c):
+            first, speed, chance = k, u, c
     return first
+
+
+@piece
+def ask(f, aim):
+    """Make the window of a frame that of a question: is its value at least so much? A few of these cut off more than one search for
+    the value itself (MTD(f): Plaat et al. 1996)."""
+    if aim.passes == 0:
+        aim.least = -np.inf
+        aim.most = np.inf
+    if aim.passes < MOST_PASSES:
+        aim.guess = min(max(aim.guess, aim.least + SAME, f.low), f.high)
+        f.low = aim.guess - SAME
+        f.high = aim.guess
+
+
+@piece
+def is_answered(m, low, high, aim):
+    """Take the answer `m` down. Returns whether all is known that matters to a window from `low` to `high`."""
+    if aim.passes < MOST_PASSES:
+        aim.passes += 1
+        if m >= aim.guess:
+            aim.least = m
+        else:
+            aim.most = m
+        aim.guess = m
+        if aim.least + SAME < aim.most and aim.least < high and aim.most > low - SAME:
+            return False
+    aim.passes = 0
+    return True
 
 
 class Minimax(Valuation):
@@ -300,26 +301,36 @@ class Minimax(Valuation):
         play_open(game, frames.states[0], actions[i], tell)
         if game.has_knowledge:
             found.known[j, i] = game.knowledge(frames.states[0], who)
-        frames.frame[0].low = -np.inf
-        frames.frame[0].high = np.inf
-        frames.frame[0].left = self.errors
+        f = frames.frame[0]
+        f.came_by = row_of(frames, actions[i])
+        f.left = self.errors
+        f.low = -np.inf
+        f.high = np.inf
+        if self.errors == 0:
+            ask(f, frames.aims[0])
         return 0 if self.enter_node(game, plain, who, seeds[j], frames, table, 0, out, tell) else BROKEN
 
     def end(self, actions, part, found, frames):
-        """Write down what was found."""
-        f = frames.frame[0]
-        found.values[part // len(actions), part % len(actions), 0] = f.m
-        found.values[part // len(actions), part % len(actions), 1] = f.p
-        found.values[part // len(actions), part % len(actions), 2] = f.a
+        """Write down what was found, unless a further search is needed. Returns whether it is not."""
+        f, values = frames.frame[0], found.values[part // len(actions), part % len(actions)]
+        if self.errors == 0 and not is_answered(f.m, -np.inf, np.inf, frames.aims[0]):
+            return False
+        values[0] = f.m
+        values[1] = f.p
+        values[2] = f.a
+        return True
 
     def descend(self, game, frames, d, tell):
         """Write the next child of frame `d` into the one after it, with the window that it is searched in."""
         f, child = frames.frame[d], frames.frame[d + 1]
+        if f.turn != MEAN and f.manner != AGAIN and frames.aims[d + 1].passes == 0:
+            bring_forward(frames.actions[d], f.next, f.count, frames.merits[f.turn, f.came_by], f.best if f.seen == 0 else -1)
         a = frames.actions[d, f.next]
         f.next += 1
         child.low = f.low
         child.high = f.high
-        child.left = f.left - 1 if 0 < f.left < ALL else f.left
+        child.left = f.left - 1 if 0 < f.left < ALL and f.turn != MEAN else f.left
+        child.came_by = row_of(frames, a)
         if f.turn == MEAN:
             f.weight = game.chance(frames.states[d], a, f.count)
             child.low = -np.inf
@@ -329,6 +340,12 @@ class Minimax(Valuation):
                 child.high = f.m + f.a  # infinite as long as there is no error
             if child.left == 0:
                 child.low -= 2.0 * SAME  # a child that is as good must show to be
+                ask(child, frames.aims[d + 1])
+        elif f.manner == PROBE:
+            if f.turn == MAX:
+                child.high = f.low + SAME
+            else:
+                child.low = f.high - SAME
         frames.states[d + 1] = frames.states[d]
         play_open(game, frames.states[d + 1], a, tell)
 
@@ -341,12 +358,26 @@ class Minimax(Valuation):
         f.next = 0
         f.seen = 0
         f.is_searched = 0
+        f.manner = WIDE
         f.p = 0.0
         f.a = 0.0
-        p = game.player(s)
-        if is_last(game, s, p):
-            f.m = payoff(game, s, who, self.by_worth)
-            return f.m == f.m
+        steps = 0
+        while True:
+            p = game.player(s)
+            if is_last(game, s, p):
+                f.m = payoff(game, s, who, self.by_worth)
+                return f.m == f.m
+            if p != CHANCE or self.fixes_chance == EXPECTED:
+                break
+            n = game.actions(s, out)
+            steps += 1
+            if not is_proper(out, n) or steps == len(frames.frame):
+                return False
+            key = state_key(frames.words, d) + seed if self.fixes_chance == BY_STATE else seed
+            play_open(game, s, out[fixed_outcome(game, s, out, n, key)], tell)
+            f.came_by = 0
+        f.key = state_key(frames.words, d) + seed
+        fetch(table.marks, first_slot(table, f.key))
         f.bound = np.inf
         if game.knows_most:
             most, least = game.most(s, who), -game.most(s, 1 - who)
@@ -355,13 +386,12 @@ class Minimax(Valuation):
                 return True
             if f.left == 0:
                 f.bound = most if p == who else least
-        f.key = state_key(frames.words, d) + seed
         f.best = -1
         tag = tag_of(seed, f.left)
-        slot, what = look_up(table, tag, frames.words, d, f.key)
-        f.slot = slot
-        if what != 0:
+        slot = look_up(table, tag, frames.words, d, f.key)
+        if slot >= 0:
             k = 1 + frames.words.shape[1]
+            what = table.words[slot, k] & np.uint64(3)
             m = table.floats[slot, k + 1]
             is_low = m < f.low - SAME if f.left > 0 else m <= f.low
             if what == EXACT or (what == AT_LEAST and m >= f.high) or (what == AT_MOST and is_low):
@@ -369,22 +399,15 @@ class Minimax(Valuation):
                 f.p = table.floats[slot, k + 2]
                 f.a = table.floats[slot, k + 3]
                 return True
-            f.best = np.int64(table.words[slot, k + 4])
-        n = game.actions(s, out)
-        if not is_proper(out, n):
+            f.best = np.int64(table.words[slot, k] >> np.uint64(2)) - 1
+        n = game.actions(s, frames.actions[d])
+        if not is_proper(frames.actions[d], n):
             return False
         f.is_searched = 1
         f.count = n
         f.least = f.low
         f.most = f.high
-        for i in range(n):
-            frames.actions[d, i] = out[i]
-        if p == CHANCE and self.fixes_chance != EXPECTED:
-            frames.actions[d, 0] = out[fixed_outcome(game, s, out, n, seed, f.key, self.fixes_chance)]
-            f.count = 1
-        f.turn = MAX if p == who or (p == CHANCE and f.count == 1) else MEAN if p == CHANCE else MIN
-        if f.turn != MEAN and f.count > 1:
-            sort_actions(frames.actions[d], f.count, frames.merits[f.turn], f.best)
+        f.turn = MAX if p == who else MEAN if p == CHANCE else MIN
         f.m = -np.inf if f.turn == MAX else np.inf if f.turn == MIN else 0.0
         f.a = np.inf if f.turn == MIN and f.left > 0 else 0.0
         return True
@@ -392,13 +415,23 @@ class Minimax(Valuation):
     def fold(self, frames, d):
         """Put the value of the child of frame `d` that has just been left into its own; leave out the rest if it cannot matter."""
         f, child = frames.frame[d], frames.frame[d + 1]
+        is_better = child.m >= f.low + SAME if f.turn == MAX else child.m <= f.high - SAME
+        if f.manner == PROBE and is_better and f.low < child.m < f.high:
+            f.manner = AGAIN  # it is better: how much so?
+            f.next -= 1
+            return
+        if f.left > 0 and child.left == 0 and f.turn != MEAN:
+            high = f.m + f.a if f.turn == MIN else f.high
+            if not is_answered(child.m, f.low - 2.0 * SAME, high, frames.aims[d + 1]):
+                f.next -= 1
+                return
         f.seen += 1
         if f.turn == MEAN:
             f.m += f.weight * child.m
             f.p += f.weight * child.p
             f.a += f.weight * child.p * child.a
         elif f.turn == MAX:
-            if is_larger(child.m, child.p, child.a, f.m, f.p, f.a):
+            if child.m > f.m if f.left == 0 else is_larger(child.m, child.p, child.a, f.m, f.p, f.a):
                 f.m = child.m
                 f.p = child.p
                 f.a = child.a
@@ -430,6 +463,7 @@ class Minimax(Valuation):
                 f.best = frames.actions[d, f.next - 1]
             if f.m <= f.low or f.m == f.bound:
                 f.next = f.count
+        f.manner = PROBE if f.left == 0 and f.turn != MEAN and f.high - f.low < np.inf else WIDE
 
     def leave(self, seed, frames, table, d):
         """All of frame `d` has been looked at that can matter: what its value is, and whether it is exact, is remembered."""
@@ -445,78 +479,14 @@ class Minimax(Valuation):
                 what = AT_MOST
             elif f.m >= f.most and (f.turn == MAX or f.left == 0):
                 what = AT_LEAST
-        slot = f.slot
+        slot = new_slot(table, f.key)
         k = 1 + frames.words.shape[1]
         table.words[slot, 0] = tag_of(seed, f.left)
         for i in range(frames.words.shape[1]):
             table.words[slot, 1 + i] = frames.words[d, i]
-        table.words[slot, k] = table.generation[0] << np.uint64(2) | np.uint64(what)
+        table.words[slot, k] = np.uint64(f.best + 1) << np.uint64(2) | np.uint64(what)
         table.floats[slot, k + 1] = f.m
         table.floats[slot, k + 2] = f.p
         table.floats[slot, k + 3] = f.a
-        table.words[slot, k + 4] = np.uint64(f.best)
         if f.turn != MEAN and f.best >= 0:
-            frames.merits[f.turn, f.best] += (len(frames.frame) - d) ** 2
-
-
-class Found(NamedTuple):
-    """What actions are worth in worlds. `n` worlds, `c` actions."""
-
-    values: NDArray[np.float64]  # (n, c, 3): m, p, a
-    legal: NDArray[np.int8]  # (n, c) whether there is that action
-    known: NDArray[np.float64]  # (n, c) what the game says that the other knows
-
-
-def new_found(worlds: int, actions: int) -> Found:
-    return Found(np.zeros((worlds, actions, 3)), np.zeros((worlds, actions), np.int8), np.zeros((worlds, actions)))
-
-
-class Solver:
-    """Values of states of `game` to player `who`, as a valuation has them, with a table of up to `megabytes`."""
-
-    def __init__(self, game: Game, valuation: Valuation, who: int, megabytes: float = 64.0) -> None:
-        self.game, self.valuation, self.who = game, valuation, who
-        self.table, self.frames = new_table(game, megabytes), new_frames(game)
-        self.arrays, self.plain = scratch(game), Minimax()
-
-    @property
-    def nodes(self) -> int:
-        """States looked at so far."""
-        return int(self.frames.counts[0])
-
-    def room(self, worlds: int) -> tuple[Any, Any]:
-        """Stack and table for so many worlds."""
-        return self.frames, self.table
-
-    def parts(self, worlds: int, actions: int) -> int:
-        """How many searches it takes."""
-        return worlds * actions
-
-    def forget(self) -> None:
-        """Start with nothing remembered: what is looked at from here on does not depend on what was before."""
-        self.table.generation[0] += np.uint64(1)
-        self.frames.merits[:] = 0
-
-    def evaluate(
-        self, worlds: NDArray[Any], seeds: NDArray[np.uint64], actions: NDArray[np.int64], deadline: float = np.inf, nodes: int = 0
-    ) -> tuple[Found, int]:  # fmt: skip
-        """What `actions` are worth in `worlds`, one after another until all are done, it is `deadline`, by `time.perf_counter`, or
-        so many `nodes` (0: no limit) were looked at; the first one always is. Returns how many worlds were done."""
-        n, c = len(worlds), len(actions)
-        found, where, (frames, table), parts = new_found(n, c), np.array([0, DONE]), self.room(n), self.parts(n, c)
-        most = frames.counts[0] + nodes
-        while where[0] < parts:
-            is_sound = evaluate(
-                self.game, self.valuation, self.plain, self.who, worlds, seeds, actions, found, frames, table, where, parts,
-                frames.counts[0] + NODES_PER_CALL, *self.arrays,
-            )  # fmt: skip
-            if not is_sound:
-                raise GameFault(f"{self.game.spec}: the game breaks its rules when all is laid open; `unseen check` says where.")
-            is_over = time.perf_counter() >= deadline or (nodes and frames.counts[0] >= most)
-            if is_over and parts == c and deadline < np.inf:
-                raise UnseenError(
-                    f"{self.game.spec}: looking at all worlds together takes longer than the seconds given; it is for small games."
-                )
-            if is_over and parts > c and where[0] >= c:
-                break
-        return found, int(where[0]) * n // parts
+            frames.merits[f.turn, f.came_by, f.best] += (len(frames.frame) - d) ** 2

@@ -28,6 +28,7 @@ from unseen.game import CHANCE, TERMINAL, Game
 from unseen.options import parameter
 from unseen.perfect.minimax import (
     BROKEN,
+    BY_STATE,
     EXPECTED,
     FRAME,
     MAX,
@@ -38,8 +39,6 @@ from unseen.perfect.minimax import (
     SPLIT,
     Frames,
     Minimax,
-    Solver,
-    Table,
     Valuation,
     fixed_outcome,
     is_last,
@@ -48,6 +47,8 @@ from unseen.perfect.minimax import (
     play_open,
     search,
 )
+from unseen.perfect.solver import Solver
+from unseen.perfect.table import Table
 
 GONE, PLAYING, OVER = range(3)
 """What a world is at a node: not there, in play, at the end of the game."""
@@ -147,6 +148,7 @@ class VectorMinimax(Valuation):
         for w in range(len(found.legal)):
             if found.legal[w, part]:
                 found.values[w, part, 0] = frames.value[0, w]
+        return True
 
     def descend(self, game, frames, d, tell):
         """Write the next child of frame `d` into the one after it: the worlds that have that action, or those that have not."""
@@ -169,9 +171,8 @@ class VectorMinimax(Valuation):
             n = game.actions(s, frames.actions[d + 1])
             own = a
             if a == OWN_OUTCOME:
-                seed = frames.seeds[w]
-                key = state_key(frames.words, here) + seed
-                own = frames.actions[d + 1, fixed_outcome(game, s, frames.actions[d + 1], n, seed, key, self.fixes_chance)]
+                key = frames.seeds[w] + (state_key(frames.words, here) if self.fixes_chance == BY_STATE else np.uint64(0))
+                own = frames.actions[d + 1, fixed_outcome(game, s, frames.actions[d + 1], n, key)]
             for k in range(n):
                 if frames.actions[d + 1, k] == own:
                     frames.there[d + 1, w] = PLAYING

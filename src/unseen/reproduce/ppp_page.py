@@ -266,7 +266,7 @@ class Findings:
     def schnapsen(self) -> list[str]:
         rows, short = (
             [],
-            {spec: name for name, spec in PLAYERS.items()} | {name: f"{name}, 3 million positions" for name in ("pimc", "ppp")},
+            {spec: name for name, spec in PLAYERS.items()} | {name: f"{name}, 4 million positions" for name in ("pimc", "ppp")},
         )
         games = [("deals", first, second) for first, second, _ in SCHNAPSEN] + [("matches", *pair) for pair in MATCHES]
         for what, first, second in games:
@@ -285,7 +285,7 @@ class Findings:
         text = (
             f"Both have {SECONDS:g} seconds a move, but for `random`, and for `pimc` and `ppp` by default where that is said. "
             "Deals in pairs with the same cards, the seats changed; 95% intervals. `pimc` and `ppp` look at worlds as long as they "
-            "may, and finish the first one; `ppp` counts errors in the next four moves. In one deal `pvp` is `ppp`; a match goes "
+            "may, and finish the first one; `ppp` counts errors in the next two moves. In one deal `pvp` is `ppp`; a match goes "
             "to 7 game points. Times are those of a busy machine."
         )
         head = ("first - second", "played", "wins of the first", "payoff of the first", "milliseconds a move, first and second")
