@@ -22,7 +22,7 @@ from unseen import parameter as parameter
 from unseen.arena import referee
 from unseen.arena.extraction import PER_TASK, Asking
 from unseen.arena.human import HumanAgent, Left
-from unseen.errors import GameFault
+from unseen.errors import BeliefTooLarge, GameFault
 from unseen.exact.sequence_form import SequenceForm
 from unseen.games.phantom_ttt import PhantomTTT
 from unseen.games.schnapsen import Schnapsen
@@ -463,6 +463,28 @@ def test_worlds_are_drawn_evenly():
     assert counts.shape[1] == 10
     for row in counts:
         assert chisquare(row).pvalue > 1e-4
+
+
+@pytest.mark.parametrize(("spec", "weighs", "cap"), [("schnapsen", "once", 30), ("phantom_ttt", "histories", 50)])
+def test_a_sample_of_worlds_has_their_weights_on_average(spec, weighs, cap):
+    """Where there are too many to list: over many seeds each has the weight that it has in the list."""
+    game = load("schnapsen(suits=2, ranks=4, hand=2)") if spec == "schnapsen" else load(spec)
+    position = next(p.copy() for p in random_walk(game, random.Random(4)) if p.player == 1 and len(p.history) > 4)
+    seen, seeds = position.seen(1), 1500
+    exact = Worlds(game, 1, weighs).after_all(seen).turn
+    place = {state.tobytes(): k for k, state in enumerate(exact.states)}
+    found = np.zeros((seeds, len(place)))
+    for seed in range(seeds):
+        worlds = Worlds(game, 1, weighs, cap=cap, seed=seed).after_all(seen)
+        assert worlds.is_sample
+        for state, weight in zip(worlds.turn.states, worlds.turn.weights, strict=True):
+            found[seed, place[state.tobytes()]] = weight
+    error = (found.mean(axis=0) - exact.weights) / (found.std(axis=0) / np.sqrt(seeds))
+    assert np.abs(error).max() < 4.5
+    with pytest.raises(BeliefTooLarge):
+        Worlds(game, 1, weighs, cap=cap).after_all(seen)
+    again = [Worlds(game, 1, weighs, cap=cap, seed=3).after_all(seen).turn.text for _ in range(2)]
+    assert again[0] == again[1]
 
 
 # Agents ------------------------------------------------------------------------------------------------------------------------

@@ -145,27 +145,27 @@ def full_actions(walked: Enumeration, images: Images | None) -> tuple[list[list[
 def all_questions(
     game: Game, agent: str, walked: Enumeration, actions: Sequence[list[int]], is_unseeded: bool
 ) -> tuple[list[Question], NDArray[np.int64]]:
-    """The different questions, and which one each information set asks."""
+    """The different questions, and which one each information set asks. Agents are kept only on the way to where it has come."""
     recall, sets = walked.recall, walked.sets
-    steps = list(zip(*(array.tolist() for array in (recall.parent, recall.own, recall.public, recall.private)), strict=True))
+    below, set_at = ways_to(recall.parent, sets.node)
     asked = make_agent(agent, game)
-    roots = []
-    for who in (0, 1):
+    stack: list[tuple[int, Agent]] = []
+    for who in (1, 0):
         asked.begin(game, who, 0)
-        roots.append(asked.fork(0))
-    at: dict[int, Agent] = {0: roots[0], 1: roots[1]}
+        stack.append((who, asked.fork(0)))
     known: dict[bytes, int] = {}
     questions: list[Question] = []
     number = np.zeros(len(sets.player), np.int64)
-    for j, (node, player) in enumerate(zip(sets.node.tolist(), sets.player.tolist(), strict=True)):
-        way = [node]
-        while way[-1] not in at:
-            way.append(steps[way[-1]][0])
-        here = at[way.pop()]
-        while way:
+    while stack:
+        node, here = stack.pop()
+        if node > 1:
             here = here.fork(0)
-            here.observe(Percept(*steps[way[-1]][1:]))
-            at[way.pop()] = here
+            here.observe(Percept(int(recall.own[node]), int(recall.public[node]), int(recall.private[node])))
+        stack += [(child, here) for child in reversed(below.get(node, []))]
+        if node not in set_at:
+            continue
+        j = set_at[node]
+        player = int(sets.player[j])
         if is_unseeded and not here.is_certain:
             raise UnseenError(
                 f"agent {agent!r} looks at a part of the worlds only, so its strategy depends on a seed: give one, or more worlds."
@@ -177,6 +177,20 @@ def all_questions(
             questions.append((player, list(here.seen), actions[j]))
         number[j] = known[place]
     return questions, number
+
+
+def ways_to(parent: NDArray[np.int32], nodes: NDArray[np.int32]) -> tuple[dict[int, list[int]], dict[int, int]]:
+    """The tree above some `nodes`: what is below each node of it; and the place that each of `nodes` has among them."""
+    is_needed = np.zeros(len(parent), np.bool_)
+    above = np.unique(nodes)
+    while len(above):
+        is_needed[above] = True
+        above = np.unique(parent[above])
+        above = above[(above >= 0) & ~is_needed[above]]
+    below: dict[int, list[int]] = {}
+    for node in np.flatnonzero(is_needed).tolist():
+        below.setdefault(int(parent[node]), []).append(node)
+    return below, {node: j for j, node in enumerate(nodes.tolist())}
 
 
 class Asking:

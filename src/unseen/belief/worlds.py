@@ -4,11 +4,15 @@
 that the game can silently go on to from there. A further percept leads to other worlds, which are found from these alone; so an
 agent that is told percepts one at a time never goes back to the start of the game, and two ways to the same worlds have the same
 future. A trellis (`belief.trellis`) knows the histories as well, but has to be built from the start.
+
+Where there are too many states to list, a part of them is kept, drawn evenly by a seed, and each of these weighs as much more: on
+average every state has the weight that it would have had.
 """
 
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -69,6 +73,20 @@ def _larger(game: Game, bag: Bag, more: int) -> Bag:
     return bigger._replace(weight=extended(bag.weight, len(bigger.weight)), size=bag.size)
 
 
+def _part(game: Game, bag: Bag, stays: NDArray[np.bool_]) -> Bag:
+    """The states that stay, of which alone something is queued."""
+    n = int(stays.sum())
+    part, number = new_bag(game, max(64, 2 * n)), np.cumsum(stays) - 1
+    part.words[:n], part.weight[:n] = bag.words[: len(stays)][stays], bag.weight[: len(stays)][stays]
+    part.arriving[:, :n] = bag.arriving[:, : len(stays)][:, stays] if bag.arriving.shape[1] else NOT_QUEUED
+    for level in (0, 1):
+        queued = bag.size[1 + level]
+        part.queue[level, :queued] = number[bag.queue[level, :queued]]
+    enter_all(part.words, part.slots, n)
+    part.size[:] = n, *bag.size[1:]
+    return part
+
+
 @piece
 def find(words, slots, new):
     """The state that equals the one at `new`, which is entered if there is none yet."""
@@ -102,7 +120,9 @@ def add(bag, level, weight, weighs):
         bag.weight[new] = 0.0
         bag.arriving[0, new] = NOT_QUEUED
         bag.arriving[1, new] = NOT_QUEUED
-    if at == new or (weighs != ONCE and bag.arriving[level, at] == NOT_QUEUED):
+    elif weighs == ONCE:
+        return
+    if bag.arriving[level, at] == NOT_QUEUED:
         bag.queue[level, bag.size[1 + level]] = at
         bag.size[1 + level] += 1
         bag.arriving[level, at] = 0.0
@@ -182,7 +202,7 @@ def go_on_seeing(game, before, first, bag, viewer, percept, weighs, is_blind, ou
 
 
 @kernel
-def lay_out(game, before, viewer, laid, to_open):
+def lay_out(game, before, viewer, weighs, laid, to_open):
     """Put the states at which `viewer` moves into `laid`, which has the room, as they are or laid open."""
     for node in range(before.size[0]):
         if game.player(before.states[node]) == viewer:
@@ -194,7 +214,7 @@ def lay_out(game, before, viewer, laid, to_open):
             if at == new:
                 laid.size[0] += 1
                 laid.weight[new] = 0.0
-            laid.weight[at] += before.weight[node]
+            laid.weight[at] = before.weight[node] + (laid.weight[at] if weighs != ONCE else 0.0)
 
 
 class Turn(NamedTuple):
@@ -213,40 +233,53 @@ class Worlds:
 
     - `weighs`: `"once"`, each state counts one; `"histories"`, as many as histories that lead to it; `"chance"`, the sum of the
       probabilities of chance's moves in these.
-    - `cap`: the most states; with more, `BeliefTooLarge` is raised.
+    - `cap`: the most states. With more, `BeliefTooLarge` is raised; or, if there is a `seed`, a part of them is drawn by it
+      (`is_sample`), by the number of histories if several lead to a state.
     - `is_blind`: the viewer notices that it acts or is told something, but not what.
     """
 
     def __init__(
-        self, game: Game, viewer: int, weighs: str = "once", cap: int = DEFAULT_CAP, is_blind: bool = False
+        self, game: Game, viewer: int, weighs: str = "once", cap: int = DEFAULT_CAP, is_blind: bool = False,
+        seed: int | None = None,
     ) -> None:  # fmt: skip
         if viewer not in (0, 1):
             raise UnseenError(f"viewer is {viewer!r}, but must be 0 or 1.")
         if weighs not in WEIGHTS:
             raise UnseenError(f"weighs is {weighs!r}, but must be one of {', '.join(WEIGHTS)}.")
         self.game, self.viewer, self.weighs, self.cap = game, viewer, WEIGHTS.index(weighs), cap
-        self.is_blind = is_blind
+        self.is_blind, self._seed = is_blind, [seed]
+        self.is_sample, self._length = False, 0
+        self._most = max(cap // (2 * game.width), 1)
+        """States that can be gone on from at once; more would come to more than `cap`."""
         self._memory: dict[tuple[bytes, Percept], Worlds] = {}
         self._held = [0]
-        bag = new_bag(game, 64)
-        plant(game, bag)
-        self._fill(bag)
+        self._fill(self._start)
 
-    def _fill(self, bag: Bag) -> None:
+    def _start(self) -> Bag:
+        bag = new_bag(self.game, 64)
+        plant(self.game, bag)
+        return bag
+
+    def _fill(self, begin: Callable[[], Bag]) -> None:
         """Finish what has just been come to, whose states are queued at level 0: what silently follows, level by level."""
+        bag = begin()
         n = int(bag.size[0])
         arriving = bag.arriving[0, :n]
         top = arriving.max(initial=0.0)
-        if self.weighs != ONCE and top > 0.0 and not 1e-100 < top < 1e100:
+        if (self.weighs != ONCE or self.is_sample) and top > 0.0 and not 1e-100 < top < 1e100:
             arriving /= top  # only their proportions count, and long games would make them 0 or infinite
         self._text = self._sorted(bag, n, bag.arriving[0]).text
         """What these worlds are found again by: equal bytes, equal futures."""
         level, length, arrays = 0, 0, scratch(self.game)
         while bag.size[1 + level]:
-            done = 0
+            bag, done = self._thinned(bag, level, length), 0
             while done < bag.size[1 + level]:
                 done = int(go_on_silently(self.game, bag, self.viewer, self.weighs, level, done, *arrays))
                 bag = self._checked(bag, done, done < bag.size[1 + level])
+                if self.seed is not None and bag.size[0] > self.cap and not self.is_sample:
+                    self.is_sample = True
+                    self._fill(begin)
+                    return
             bag.size[1 + level] = 0
             level, length = 1 - level, length + 1
             if length > self.game.max_length + 1:
@@ -256,10 +289,42 @@ class Worlds:
         self._bag = Bag(_as_states(words, bag), words, bag.weight[:n].copy(), none, none.astype(np.int64), bag.slots[:0], bag.size)
         self._held[0] += 2 * words.nbytes + 1024
 
+    @property
+    def seed(self) -> int | None:
+        """The seed by which worlds are drawn where there are too many; that of all that follow one start."""
+        return self._seed[0]
+
+    def with_seed(self, seed: int) -> Worlds:
+        """The same worlds, from here on with another seed; if these are drawn already, those that it draws at the start."""
+        if self.is_sample:
+            return Worlds(self.game, self.viewer, WEIGHTS[self.weighs], self.cap, self.is_blind, seed)
+        self._seed[0] = seed
+        return self
+
+    def _drawn(self, n: int, most: int, place: int) -> NDArray[np.bool_]:
+        """Which `most` of `n` states stay, by the seed and a place in the game."""
+        self.is_sample, stays = True, np.zeros(n, np.bool_)
+        stays[np.random.default_rng([self.seed or 0, self._length, n, place]).permutation(n)[: max(most, 1)]] = True
+        return stays
+
+    def _thinned(self, bag: Bag, level: int, length: int) -> Bag:
+        """The bag with no more in the queue of `level` than can be gone on from."""
+        n = int(bag.size[1 + level])
+        if not self.is_sample or n <= self._most:
+            return bag
+        stays, queued, is_in = self._drawn(n, self._most, 1 + length), bag.queue[level, :n].copy(), np.ones(bag.size[0], np.bool_)
+        gone, kept = queued[~stays], queued[stays]
+        bag.arriving[level, gone] = NOT_QUEUED
+        bag.arriving[level, kept] *= n / len(kept)
+        is_in[gone[bag.weight[gone] == 0.0]] = False  # a state that was come to before stays for that
+        bag.queue[level, : len(kept)] = kept
+        bag.size[1 + level] = len(kept)
+        return _part(self.game, bag, is_in)
+
     def _checked(self, bag: Bag, done: int, is_short: bool) -> Bag:
         if done == BROKEN:
             raise GameFault(f"{self.game.spec}: actions() returns a number of actions that it must not; `unseen check` says where.")
-        if bag.size[0] > self.cap:
+        if bag.size[0] > self.cap and self.seed is None:
             raise BeliefTooLarge(f"{self.game.spec}: more than {self.cap} states fit what was seen; raise the cap to list them.")
         return _larger(self.game, bag, 2 * self.game.width) if is_short else bag
 
@@ -268,20 +333,31 @@ class Worlds:
         place = (self._text, percept)
         if place in self._memory:
             return self._memory[place]
-        bag, done, arrays = new_bag(self.game, max(64, 2 * self.game.width)), 0, scratch(self.game)
-        told = np.array(percept, np.int64)
-        while done < self._bag.size[0]:
-            done = int(go_on_seeing(self.game, self._bag, done, bag, self.viewer, told, self.weighs, self.is_blind, *arrays))
-            bag = self._checked(bag, done, done < self._bag.size[0])
         other = copy.copy(self)
+        other._length += 1
         for name in ("turn", "closed_turn"):
             vars(other).pop(name, None)
-        other._fill(bag)
+        other._fill(lambda: other._seeing(np.array(percept, np.int64)))
         if self._held[0] > REMEMBERED:
             self._memory.clear()
             self._held[0] = 0
-        self._memory[place] = other
+        if not other.is_sample:
+            self._memory[place] = other
         return other
+
+    def _seeing(self, percept: NDArray[np.int64]) -> Bag:
+        """All that follows the worlds before with this percept, or what follows a part of them."""
+        before, arrays = self._bag, scratch(self.game)
+        while True:
+            bag, done = new_bag(self.game, max(64, 2 * self.game.width)), 0
+            while done < before.size[0] and (self.seed is None or bag.size[0] <= self.cap):
+                done = int(go_on_seeing(self.game, before, done, bag, self.viewer, percept, self.weighs, self.is_blind, *arrays))
+                bag = self._checked(bag, done, done < before.size[0])
+            if done == before.size[0]:
+                return bag
+            stays = self._drawn(len(before.weight), len(before.weight) // 2, 0)
+            before = _part(self.game, before, stays)
+            before.weight[:] *= len(stays) / stays.sum()
 
     def after_all(self, percepts: Any) -> Worlds:
         """The worlds after several more `percepts`."""
@@ -303,13 +379,13 @@ class Worlds:
     def _turn(self, to_open: bool) -> Turn:
         laid = new_bag(self.game, int(self._bag.size[0]) + 1)
         self._held[0] += 2 * self._bag.words.nbytes + self._bag.weight.nbytes
-        lay_out(self.game, self._bag, self.viewer, laid, to_open)
+        lay_out(self.game, self._bag, self.viewer, self.weighs, laid, to_open)
         return self._sorted(laid, int(laid.size[0]), laid.weight)
 
     def _sorted(self, bag: Bag, n: int, weights: NDArray[np.float64]) -> Turn:
         order = np.lexsort(bag.words[:n].T)
         words = bag.words[:n][order]
         states = _as_states(words, bag)
-        mine = np.ones(n) if self.weighs == ONCE else weights[:n][order]
-        text = words.tobytes() if self.weighs == ONCE else words.tobytes() + mine.tobytes()
+        mine = weights[:n][order]
+        text = words.tobytes() + (mine.tobytes() if self.weighs != ONCE or self.is_sample else b"")
         return Turn(states, mine, text)

@@ -136,8 +136,8 @@ class WorldsAgent(Declared, Agent):
                 self._solvers[seat] = self.solver(game, self.valuation(**self.valuing), seat, self.memory)
             except MemoryError:
                 raise UnseenError(f"{self.name}: there is no room for a table of memory={self.memory:g} megabytes.") from None
-            self._starts[seat] = Worlds(game, seat, WEIGHTS[self.weights])
-        self.believed = self._starts[seat]
+            self._starts[seat] = Worlds(game, seat, WEIGHTS[self.weights], seed=seed)
+        self.believed = self._starts[seat].with_seed(seed)
         self.considered: tuple[int, Explanation] | None = None
 
     @property
@@ -152,7 +152,8 @@ class WorldsAgent(Declared, Agent):
     @property
     def is_certain(self) -> bool:
         """Whether its choice here depends on nothing but what was seen: it looks at all worlds, and draws nothing."""
-        return not self.limit and self.chance == EXPECTED and len(self.believed.turn.states) <= self.worlds
+        is_whole = not self.believed.is_sample and len(self.believed.turn.states) <= self.worlds
+        return not self.limit and self.chance == EXPECTED and is_whole
 
     @property
     def question(self) -> bytes:
