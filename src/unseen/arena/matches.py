@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unseen.agents import Agent, Budget
 from unseen.arena.intervals import margin, of_pairs
 from unseen.arena.names import check_agent, make_agent
 from unseen.arena.referee import Played, play
+from unseen.arena.sprt import SPRT
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import load
@@ -47,6 +49,8 @@ class Match(Result):
     """Whether Ctrl-C ended it."""
     paired: bool = False
     """Whether games 0 and 1, 2 and 3, ... have the same chance, with the seats changed."""
+    sprt: SPRT | None = None
+    """The test that may end it, as it stands."""
 
     @property
     def payoffs(self) -> list[float]:
@@ -75,9 +79,14 @@ class Match(Result):
         return sum(x < 0 for x in self.payoffs)
 
     @property
+    def scores(self) -> NDArray[np.float64]:
+        """1 for a win, 1/2 for a draw and 0 for a loss, (g,)."""
+        return 0.5 * (1.0 + np.sign(self.payoffs))
+
+    @property
     def rate(self) -> tuple[float, float, float]:
         """The rate of wins, a draw counting half, and its 95% interval; pairs of games, where there are any, are the draws."""
-        scores = 0.5 * (1.0 + np.sign(self.payoffs))
+        scores = self.scores
         half = margin(of_pairs(scores)) if self.paired and len(scores) >= ENOUGH else 0.0
         if half > 0.0:
             return float(scores.mean()), max(0.0, float(scores.mean()) - half), min(1.0, float(scores.mean()) + half)
@@ -103,6 +112,7 @@ class Match(Result):
             "game": self.game.spec, "agents": self.names, "games": len(self.games), "mean": self.mean, "ci": self.ci,
             "wins": self.wins, "draws": self.draws, "losses": self.losses, "rate": rate, "rate_ci": [low, high],
             "faults": [str(played.fault) for played in self.faults], "stopped": self.stopped, "paired": self.paired,
+            **({"sprt": self.sprt.as_dict()} if self.sprt else {}),
         }  # fmt: skip
 
     def rows(self) -> dict[str, Any]:
@@ -116,6 +126,8 @@ class Match(Result):
             "wins, draws, losses": f"{self.wins:,}, {self.draws:,}, {self.losses:,}",
             "win rate, draws counting half": f"{rate:.1%}   (95%: {low:.1%} to {high:.1%})",
         }
+        if self.sprt:
+            rows["sequential test"] = str(self.sprt)
         for name in dict.fromkeys(self.names):
             mine = [played.fault for played in self.faults if played.fault and played.fault.agent == name]
             if mine:
@@ -174,8 +186,8 @@ class _Table:
 
 def match(
     game: Game | str, first: str | Agent, second: str | Agent, games: int = 100, *, seed: int = 0, workers: int | None = None,
-    budget: Budget | None = None, limit: float | None = None, paired: bool = False, out: Path | None = None,
-    watch: Callable[[Match], None] | None = None, progress: bool | None = None,
+    budget: Budget | None = None, limit: float | None = None, paired: bool = False, sprt: tuple[float, float] | None = None,
+    out: Path | None = None, watch: Callable[[Match], None] | None = None, progress: bool | None = None,
 ) -> Match:  # fmt: skip
     """Let two agents play `games` games, changing seats after each. Ctrl-C ends the match and keeps the games that were played.
 
@@ -187,6 +199,7 @@ def match(
     - `budget`: what agents that do not say themselves may spend on a move.
     - `limit`: an agent that takes more seconds than this for a move loses the game.
     - `paired`: whether both games of a pair have the same chance, as far as their histories let it: the same cards, seats changed.
+    - `sprt`: two differences of ratings, (0, 10) say: stop when it is decided by which of them the first agent is stronger.
     - `out`: a file to which a line of JSON is added for each game, as soon as it has been played.
     - `watch`: a function that is called after each game.
     - `progress`: None shows a bar if a person is watching, True always, False never.
@@ -198,7 +211,7 @@ def match(
     for agent in (first, second):
         if isinstance(agent, str):
             check_agent(agent, game)
-    result, total = Match(game, (names[0], names[1]), seed, paired=paired), 0.0
+    result, total = Match(game, (names[0], names[1]), seed, paired=paired, sprt=SPRT(*sprt) if sprt else None), 0.0
     if workers is not None or games == 1 or not (isinstance(first, str) and isinstance(second, str)):
         workers = min(core_count(workers or 1), games)
     try:
@@ -214,6 +227,10 @@ def match(
                     watch(result)
                 if interrupts.count:
                     raise KeyboardInterrupt
+                if result.sprt and len(result.games) % 2 == 0:
+                    result.sprt = result.sprt.after(result.scores)
+                    if result.sprt.accepted is not None:
+                        break
     except KeyboardInterrupt:
         result.stopped = True
     return result

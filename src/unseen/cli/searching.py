@@ -53,18 +53,23 @@ def match(
     simulations: Simulations = 0, seconds: Seconds = 0.0,
     limit: Annotated[float | None, typer.Option(min=0.0, help="An agent that takes longer for a move loses the game.")] = None,
     paired: Annotated[bool, typer.Option("--paired", help="Let both games of a pair have the same chance, seats changed.")] = False,
+    sprt: Annotated[
+        str | None, typer.Option(help="Two differences of ratings, such as 0,10: stop when it is decided which one fits better.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Add each game to this file, as a line of JSON.")] = None,
     workers: Workers = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Let two agents play against each other. Ctrl-C keeps the games played."""
     from unseen.arena import matches
+    from unseen.arena.sprt import SPRT
     from unseen.run.files import check_file
 
+    question = SPRT.parse(sprt) if sprt is not None else None
     if out is not None:
         check_file(out)
     found = matches.match(
         game, first, second, games, seed=seed, workers=workers, budget=_budget(simulations, seconds), limit=limit,
-        paired=paired, out=out,
+        paired=paired, sprt=(question.least, question.most) if question else None, out=out,
     )  # fmt: skip
     if not found.games:
         raise KeyboardInterrupt
