@@ -228,7 +228,7 @@ def match(
                 if interrupts.count:
                     raise KeyboardInterrupt
                 if result.sprt and len(result.games) % 2 == 0:
-                    result.sprt = result.sprt.after(result.scores)
+                    result.sprt = result.sprt.after(result.scores[-2:])
                     if result.sprt.accepted is not None:
                         break
     except KeyboardInterrupt:

@@ -55,11 +55,11 @@ class SPRT:
         return cls(least, most)
 
     def after(self, scores: ArrayLike) -> SPRT:
-        """The test after all of these games: `scores` of the first agent, 1, 1/2 or 0 for each, (g,); an odd one does not count."""
+        """The test after so many more games: `scores` of the first agent, 1, 1/2 or 0 for each, (g,); an odd one does not count."""
         games = np.asarray(scores, float)
         games = games[: len(games) // 2 * 2].reshape(-1, 2)
         counts = np.bincount(np.rint(2.0 * games.sum(axis=1)).astype(np.int64), minlength=len(SCORES))
-        return SPRT(self.least, self.most, tuple(counts.tolist()))
+        return SPRT(self.least, self.most, tuple((counts + self.pairs).tolist()))
 
     @property
     def ratio(self) -> float:

@@ -181,6 +181,40 @@ def compare(
 
 
 @command
+def tournament(
+    game: GameName, agents: Annotated[list[str], typer.Argument(metavar="AGENT...", help="At least two; or files of strategies.")],
+    games: Annotated[int, typer.Option(min=1, help="Games for each pair, in pairs with the same chance, seats changed.")] = 100,
+    others: Annotated[list[str] | None, typer.Option("--game", help="A further game; may be given several times.")] = None,
+    out: Annotated[Path | None, typer.Option(help="A folder for the record of all games and a page of results.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the tournament in the folder of --out.")] = False,
+    gauntlet: Annotated[bool, typer.Option("--gauntlet", help="Only the first agent plays, against all others.")] = False,
+    anchor: Annotated[str | None, typer.Option(help="An agent and its rating: 'random=0'; otherwise the mean is 0.")] = None,
+    sprt: Annotated[str | None, typer.Option(help="For two agents: stop when one of two differences, such as 0,10, fits.")] = None,
+    exploitability: Annotated[
+        bool, typer.Option("--exploitability", help="Also compute what each agent's whole strategy can be exploited for, exactly.")
+    ] = False,
+    simulations: Simulations = 0, seconds: Seconds = 0.0,
+    limit: Annotated[float | None, typer.Option(min=0.0, help="An agent that takes longer for a move loses the game.")] = None,
+    workers: Workers = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Let every agent play against every one, and rate them. Ctrl-C keeps the games played; --resume goes on."""
+    from unseen.arena import tournament as arena
+    from unseen.arena.sprt import SPRT
+
+    if resume and out is None:
+        raise UnseenError("--resume needs --out: the folder of the tournament.")
+    question = SPRT.parse(sprt) if sprt is not None else None
+    found = arena.tournament(
+        [game, *(others or [])], agents, games, out=out, resume=resume, gauntlet=gauntlet, seed=seed, workers=workers,
+        budget=_budget(simulations, seconds), limit=limit, anchor=_anchor(anchor),
+        sprt=(question.least, question.most) if question else None, exploitability=exploitability,
+    )  # fmt: skip
+    if not found.record.games:
+        raise KeyboardInterrupt
+    show(as_json, found.as_dict(), found.table)
+
+
+@command
 def play(
     game: GameName,
     against: Annotated[str, typer.Option(help="The agent to play against.")] = "oos(targeting=public)",
@@ -227,6 +261,17 @@ def play(
                     you.say(line)
     except (Left, EOFError):
         you.say(f"\nYou leave with {total:+g} after {played} {'game' if played == 1 else 'games'}.")
+
+
+def _anchor(text: str | None) -> tuple[str, float] | None:
+    """An agent and its rating."""
+    if text is None:
+        return None
+    name, _, rating = text.rpartition("=")
+    try:
+        return name, float(rating)
+    except ValueError:
+        raise UnseenError(f"--anchor is {text!r}, but must be an agent and its rating, such as 'random=0'.") from None
 
 
 def _check_keep(keep: Path | None, resume: bool) -> None:

@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 
 from unseen.exact.sequence_form import SequenceForm
-from unseen.reproduce.page import Claim, Say, claims_table, make_folder, page_name, seconds, table, write_page
+from unseen.reproduce.page import Claim, Say, claims_table, make_folder, page_name, seconds, write_page
 from unseen.run.files import write_atomically
 from unseen.run.logs import Run, read_log
 from unseen.show.convergence import draw_axis
 from unseen.show.figures import new_figure, save_picture
+from unseen.show.markdown import table
 from unseen.solving.algorithms import make_solver
 from unseen.solving.solvers import Solver
 

@@ -15,9 +15,10 @@ from pathlib import Path
 from unseen.arena.matches import Z, match
 from unseen.arena.measures import measure
 from unseen.reproduce.cells import Cell, Cells
-from unseen.reproduce.page import Claim, Say, claims_table, page_name, table, write_page
+from unseen.reproduce.page import Claim, Say, claims_table, page_name, write_page
 from unseen.run.workers import core_count
 from unseen.show.figures import new_figure, save_picture
+from unseen.show.markdown import table
 
 DELTAS = (0.1, 0.5, 0.8, 0.9, 0.99, 1.0)
 TARGETINGS = {"IST": "infoset", "PST": "public"}

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from unseen.errors import UnseenError
 from unseen.run.files import write_atomically
+from unseen.show.markdown import table
 
 Say = Callable[[str], None]
 VERDICTS = {True: "held", False: "**did not hold**", None: "not decided"}
@@ -20,12 +21,6 @@ class Claim:
     text: str
     measured: str
     held: bool | None
-
-
-def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table in Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def claims_table(claims: Iterable[Claim]) -> str:

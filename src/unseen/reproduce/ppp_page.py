@@ -9,7 +9,8 @@ from typing import Any
 
 from unseen.arena.intervals import margin, of_pairs
 from unseen.reproduce.cells import Cell
-from unseen.reproduce.page import Claim, claims_table, table, write_page
+from unseen.reproduce.page import Claim, claims_table, write_page
+from unseen.show.markdown import table
 
 GAME = "phantom_ttt"
 SMALL = ("xx", "xi")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from unseen.arena.intervals import margin, margins
 from unseen.reproduce.cells import Cell
-from unseen.reproduce.page import Claim, claims_table, table, write_page
+from unseen.reproduce.page import Claim, claims_table, write_page
 from unseen.reproduce.smmcts_setup import (
     HALVES,
     NAMES,
@@ -28,6 +28,7 @@ from unseen.reproduce.smmcts_setup import (
     simulations,
 )
 from unseen.show.figures import new_figure, save_picture
+from unseen.show.markdown import table
 
 READINGS = """\
 - *Simulations.* A search has as many as the paper's second (Table 2's rates for PD-Goof(11)), also in Table 1, where games have

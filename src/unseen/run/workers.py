@@ -21,6 +21,8 @@ from unseen.errors import UnseenError
 
 AHEAD = 8
 """Tasks for each worker that wait to be done or to be taken."""
+TRIES = 3
+"""A task that dies with its worker is done so often."""
 _job: Any = None
 
 
@@ -35,8 +37,8 @@ def core_count(workers: int | None = None) -> int:
 def run_all(make: Callable[..., Any], args: tuple[Any, ...], tasks: Iterable[Any], workers: int | None = None) -> Iterator[Any]:
     """The results of `make(*args)(task)` for each task, in the order of the tasks.
 
-    With several workers (otherwise as many as there are cores), each makes a job of its own; `args` are pickled. With one, the
-    job is made here.
+    With several workers (otherwise as many as there are cores), each makes a job of its own; `args` are pickled. A task that dies
+    with its worker is done again. With one worker, the job is made here.
     """
     workers = core_count(workers) if workers is not None or can_travel(args) else 1
     if workers == 1:
@@ -45,25 +47,74 @@ def run_all(make: Callable[..., Any], args: tuple[Any, ...], tasks: Iterable[Any
             job = job or make(*args)
             yield job(task)
         return
-    context = _context(make.__module__)
-    pool = ProcessPoolExecutor(workers, context, _start, (make, args, context.Value("b", int(notice.said))))
+    pool = _Pool(make, args, workers)
     try:
-        waiting: deque[Future[Any]] = deque()
         for task in tasks:
-            with _main_hidden(can_travel(args)):  # the first task starts the processes
-                waiting.append(pool.submit(_do, task))
-            if len(waiting) > AHEAD * workers:
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
-    except BrokenProcessPool:
-        raise UnseenError(
-            "a worker process ended before its work was done; was there too little memory? Try fewer workers."
-        ) from None
+            pool.add(task)
+            if len(pool.waiting) > AHEAD * workers:
+                yield pool.next_result()
+        while pool.waiting:
+            yield pool.next_result()
     finally:
-        for process in list((pool._processes or {}).values()):  # a search may take long, and nobody waits for it now
+        pool.end()
+
+
+class _Pool:
+    """Processes that do tasks in order. Where one dies with its task, others take its place, and what is not done is done again."""
+
+    def __init__(self, make: Callable[..., Any], args: tuple[Any, ...], workers: int) -> None:
+        self.make, self.args, self.workers = make, args, workers
+        self.context = _context(make.__module__)
+        self.waiting: deque[tuple[Any, Future[Any]]] = deque()
+        self.deaths = 0
+        """Times that processes have died since the last result."""
+        self.begin()
+
+    def begin(self) -> None:
+        said = self.context.Value("b", int(notice.said))
+        self.pool = ProcessPoolExecutor(self.workers, self.context, _start, (self.make, self.args, said))
+
+    def add(self, task: Any) -> None:
+        self.waiting.append((task, self.submit(task)))
+
+    def submit(self, task: Any) -> Future[Any]:
+        try:
+            with _main_hidden(can_travel(self.args)):  # the first task starts the processes
+                return self.pool.submit(_do, task)
+        except BrokenProcessPool as error:  # a process has died, which is noticed when the first result is asked for
+            failed: Future[Any] = Future()
+            failed.set_exception(error)
+            return failed
+
+    def next_result(self) -> Any:
+        """The result of the task that waits longest."""
+        while True:
+            try:
+                result = self.waiting[0][1].result()
+            except BrokenProcessPool:
+                self.deaths += 1
+                if self.deaths == TRIES:
+                    raise UnseenError(
+                        f"a worker process ended before its work was done, {TRIES} times; was there too little memory? "
+                        "Try fewer workers."
+                    ) from None
+                self.end()
+                self.begin()
+                self.waiting = deque((task, done if _is_good(done) else self.submit(task)) for task, done in self.waiting)
+                continue
+            self.waiting.popleft()
+            self.deaths = 0
+            return result
+
+    def end(self) -> None:
+        for process in list((self.pool._processes or {}).values()):  # a search may take long, and nobody waits for it now
             process.terminate()
-        pool.shutdown(wait=True, cancel_futures=True)
+        self.pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _is_good(future: Future[Any]) -> bool:
+    """Whether there is a result, or an error that is none of the process's death."""
+    return future.done() and not future.cancelled() and not isinstance(future.exception(), BrokenProcessPool)
 
 
 def _context(module: str) -> Any:

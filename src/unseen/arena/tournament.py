@@ -1,0 +1,362 @@
+"""Tournaments: many agents, every one against every one, in pairs of games with the same chance and the seats changed.
+
+The games are numbered, round by round, so that whenever it is stopped all have met about as often. Game number k depends on the
+seed and on k alone: any of them can be played again, and workers, kills and resumption change nothing.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unseen.agents import Agent, Budget
+from unseen.arena.names import check_agent, make_agent
+from unseen.arena.records import Record, Row
+from unseen.arena.referee import Played, play
+from unseen.arena.sprt import SPRT
+from unseen.arena.standings import Standings, numbered
+from unseen.errors import UnseenError
+from unseen.game import Game
+from unseen.loading import load, parse
+from unseen.run.progress import InterruptsHeld, watched
+from unseen.run.workers import run_all
+from unseen.show.results import Result
+from unseen.version import __version__
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+SEATS = 2
+REFRESH_SECONDS = 1.0
+Watch = Callable[["Tournament"], None]
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Who plays whom: in each round, in each of the games, each pair of agents twice."""
+
+    games: tuple[Game, ...]
+    agents: tuple[str, ...]
+    """What names them, in the order of their labels."""
+    pairs: tuple[tuple[int, int], ...]
+    rounds: int
+    seed: int
+    budget: Budget | None
+    limit: float | None
+
+    @property
+    def tasks(self) -> int:
+        """Pairs of games."""
+        return self.rounds * len(self.games) * len(self.pairs)
+
+    def place(self, task: int) -> tuple[int, int, int, int]:
+        """The round, the game and the two agents of a pair of games."""
+        rest, pair = divmod(task, len(self.pairs))
+        turn, game = divmod(rest, len(self.games))
+        return turn, game, *self.pairs[pair]
+
+
+class Tables:
+    """Plays pairs of games. Agents are made when they are first needed, and stay."""
+
+    def __init__(self, schedule: Schedule, stand_ins: dict[tuple[int, int], str]) -> None:
+        self.schedule, self.stand_ins = schedule, stand_ins
+        self.made: dict[tuple[int, int], Agent] = {}
+
+    def agent(self, game: int, number: int) -> Agent:
+        place = game, number
+        if place not in self.made:
+            name = self.stand_ins.get(place, self.schedule.agents[number])
+            self.made[place] = make_agent(name, self.schedule.games[game])
+        return self.made[place]
+
+    def __call__(self, task: int) -> list[tuple[Played, list[int]]]:
+        """Both games of a pair, with the simulations that were made in each seat."""
+        schedule, (turn, game, *pair) = self.schedule, self.schedule.place(task)
+        found = []
+        for swapped in range(SEATS):
+            agents = [self.agent(game, number) for number in (pair[::-1] if swapped else pair)]
+            place = (schedule.seed, game, *pair, turn)
+            played = play(schedule.games[game], agents, (*place, swapped), schedule.budget, schedule.limit, place)
+            found.append((played, [agent.simulations_made for agent in agents]))
+        return found
+
+
+@dataclass(repr=False)
+class Tournament(Result):
+    """The games that have been played, and what they say."""
+
+    schedule: Schedule
+    names: list[str]
+    record: Record
+    anchor: tuple[str, float] | None = None
+    sprt: SPRT | None = None
+    stopped: bool = False
+    """Whether Ctrl-C ended it."""
+    exploitability: list[dict[str, float]] = field(default_factory=list)
+    """For each game, of the agents of which it is known."""
+
+    @property
+    def games(self) -> tuple[Game, ...]:
+        return self.schedule.games
+
+    @property
+    def title(self) -> str:
+        return ", ".join(game.spec for game in self.games)
+
+    @property
+    def summary(self) -> str:
+        played = f"{len(self.record.games):,} games"
+        ratings = self.overall.ratings
+        if ratings is None:
+            return played
+        best = self.overall.order[0]
+        return f"{played}, {self.names[best]} first with {ratings.rating[best]:+.0f}"
+
+    def standings(self, game: int | None = None) -> Standings:
+        """What the games say; those of one of several games, by number. Over several games a payoff is 1, 0 or -1."""
+        rows = np.array([self.schedule.place(k // SEATS)[1] for k in range(len(self.record.games))], np.int64)
+        mine = np.flatnonzero(rows == game) if game is not None else np.arange(len(rows))
+        place = {name: k for k, name in enumerate(self.names)}
+        games, times = [self.record.games[k] for k in mine], [self.record.times[k] for k in mine]
+        payoff = np.array([row["payoff"] for row in games], float)
+        if game is None and len(self.games) > 1:
+            payoff = np.sign(payoff)
+        is_one = game is not None or len(self.games) == 1
+        return Standings(
+            self.title if game is None else self.games[game].spec, self.names,
+            first=np.array([place[row["first"]] for row in games], np.int64),
+            second=np.array([place[row["second"]] for row in games], np.int64),
+            payoff=payoff, group=mine // SEATS,
+            seconds=np.array([row["seconds"] for row in times], np.float64).reshape(-1, SEATS),
+            moves=np.array([row["moves"] for row in times], np.int64).reshape(-1, SEATS),
+            simulations=np.array([row["simulations"] for row in times], np.int64).reshape(-1, SEATS),
+            anchor=self.anchor, exploitability=self.exploitability[game or 0] if self.exploitability and is_one else None,
+        )  # fmt: skip
+
+    @property
+    def overall(self) -> Standings:
+        """Standings over all games, as they are now."""
+        return self.standings()
+
+    def as_dict(self) -> dict[str, Any]:
+        found = {
+            "games": [game.spec for game in self.games], "agents": self.names, "played": len(self.record.games),
+            "stopped": self.stopped,
+            "faults": [row["fault"] for row in self.record.games if row["fault"]], **self.overall.as_dict(),
+        }  # fmt: skip
+        if self.sprt is not None:
+            found["sprt"] = self.sprt.as_dict()
+        if len(self.games) > 1:
+            found["by_game"] = {game.spec: self.standings(k).as_dict() for k, game in enumerate(self.games)}
+        return found
+
+    def rows(self) -> dict[str, Any]:
+        standings, rows = self.overall, dict[str, Any]()
+        if (ratings := standings.ratings) is not None:
+            for i in standings.order:
+                rows[self.names[i]] = f"{ratings.rating[i]:+.0f}   (95%: {ratings.low[i]:+.0f} to {ratings.high[i]:+.0f})"
+            rows["moving first is worth"] = f"{ratings.advantage:+.0f} ± {1.96 * ratings.advantage_error:.0f}"
+        rows["games played"] = len(self.record.games)
+        return rows | self.notes()
+
+    def notes(self) -> dict[str, Any]:
+        """What else there is to be said."""
+        rows: dict[str, Any] = {}
+        faults = [row["fault"] for row in self.record.games if row["fault"]]
+        if faults:
+            rows["games forfeited"] = f"{len(faults)}: {faults[0]}" + (" ..." if len(faults) > 1 else "")
+        if (ratings := self.overall.ratings) is not None and ratings.is_held:
+            rows["held back"] = "somebody has won or lost every game; a weak prior keeps ratings finite"
+        if self.overall.has_stakes:
+            rows["stakes"] = "some games pay more than others; ratings count wins, so see the mean payoffs, too"
+        if self.sprt is not None:
+            rows["sequential test"] = str(self.sprt)
+        if self.stopped:
+            rows["stopped"] = "by Ctrl-C"
+        return rows
+
+    def table(self) -> Table:
+        """The ratings as a table for `rich.print`."""
+        return ratings_table(self.overall, "; ".join(f"{name}: {value}" for name, value in self.notes().items()))
+
+    def replay(self, number: int) -> Played:
+        """Game `number`, played again."""
+        if not 0 <= number < SEATS * self.schedule.tasks:
+            raise UnseenError(f"number is {number}, but must be one from 0 to {SEATS * self.schedule.tasks - 1}.")
+        return Tables(self.schedule, {})(number // SEATS)[number % SEATS][0]
+
+    def heat_map(self) -> Any:
+        """The mean payoffs of all pairs as a Matplotlib figure."""
+        return self.overall.heat_map()
+
+    def figure(self) -> Any:
+        """The ratings with their intervals as a Matplotlib figure."""
+        return self.overall.rating_plot()
+
+
+def ratings_table(standings: Standings, caption: str = "") -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
+    head, rows = standings.rating_rows()
+    table = Table(*head, title=Text(standings.title), caption=Text(caption) if caption else None)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    return table
+
+
+def tournament(
+    game: Game | str | Sequence[Game | str], agents: Sequence[str], games: int = 100, *, out: Path | str | None = None,
+    resume: bool = False, gauntlet: bool = False, seed: int = 0, workers: int | None = None, budget: Budget | None = None,
+    limit: float | None = None, anchor: tuple[str, float] | None = None, sprt: tuple[float, float] | None = None,
+    exploitability: bool = False, watch: Watch | None = None, progress: bool | None = None,
+) -> Tournament:  # fmt: skip
+    """Let agents play every one against every one. Ctrl-C ends it and keeps the games that were played.
+
+    - `game`: a game, or several: games, or what names them.
+    - `agents`: what names them; the second of the same name is called number 2.
+    - `games`: for each pair in each game; an odd number is made even, since seats are changed.
+    - `out`: a folder for the record of all games, and a page with what they say; `resume` goes on with one, perhaps to more games.
+    - `gauntlet`: only the first agent plays, against all others.
+    - `seed`: of all random choices. Game number k depends on it and on k alone.
+    - `workers`: processes to use; otherwise one a core. The result does not depend on it.
+    - `budget`: what agents that do not say themselves may spend on a move.
+    - `limit`: an agent that takes more seconds than this for a move loses the game.
+    - `anchor`: an agent and its rating; otherwise ratings have a mean of 0.
+    - `sprt`: for two agents: stop when it is decided by which of two differences of ratings the first one is stronger.
+    - `exploitability`: whether to compute, for each agent and game, what its whole strategy can be exploited for.
+    - `watch`: a function that is called after each pair of games.
+    - `progress`: None shows a table if a person is watching, True always, False never.
+    """
+    loaded = tuple(map(load, [game] if isinstance(game, (Game, str)) else game))
+    names = numbered(agents)
+    if len(agents) < 2:
+        raise UnseenError(f"a tournament needs at least two agents; there {'is one' if agents else 'are none'}.")
+    if not loaded or games < 1:
+        raise UnseenError(f"games is {games}, but must be at least 1, of at least one game.")
+    if sprt is not None and (len(agents) != 2 or len(loaded) != 1):
+        raise UnseenError("sprt is a question about two agents in one game.")
+    if anchor is not None and anchor[0] not in names:
+        raise UnseenError(f"the anchor is {anchor[0]!r}, but must be one of the agents: {', '.join(names)}.")
+    for each in loaded:
+        for name in agents:
+            check_agent(name, each)
+    pairs = tuple((i, j) for i in range(len(agents)) for j in range(i + 1, len(agents)) if i == 0 or not gauntlet)
+    schedule = Schedule(loaded, tuple(agents), pairs, -(-games // SEATS), seed, budget, limit)
+    record = Record(Path(out) if out is not None else None, settings_of(schedule, names), resume)
+    result = Tournament(schedule, names, record, anchor, SPRT(*sprt) if sprt else None)
+    run(result, workers, watch, progress)
+    if exploitability and not result.stopped:
+        result.exploitability = [exploitabilities(result, each, workers, progress) for each in loaded]
+    if record.folder is not None:
+        from unseen.arena.tournament_page import write_pages
+
+        write_pages(result, record.folder)
+    return result
+
+
+def settings_of(schedule: Schedule, names: Sequence[str]) -> dict[str, Any]:
+    """What must be the same for a tournament to go on."""
+    budget = schedule.budget
+    return {
+        "version": __version__, "games": [game.spec for game in schedule.games], "agents": list(names),
+        "pairs": [list(pair) for pair in schedule.pairs], "rounds": schedule.rounds, "seed": schedule.seed,
+        "budget": [budget.simulations, budget.seconds] if budget else None, "limit": schedule.limit,
+    }  # fmt: skip
+
+
+def run(result: Tournament, workers: int | None, watch: Watch | None, progress: bool | None) -> None:
+    """Play what has not been played."""
+    schedule, record = result.schedule, result.record
+    first = len(record.games) // SEATS
+    if result.sprt is not None:
+        result.sprt = result.sprt.after(scores(result, record.games))
+    if first >= schedule.tasks or is_decided(result):
+        return
+    try:
+        with watched(progress, "tournament", "games") as tick:
+            stand_ins, shown = solved_once(result), 0.0
+            tasks = range(first, schedule.tasks)
+            for task, played in zip(tasks, run_all(Tables, (schedule, stand_ins), tasks, workers), strict=False):
+                with InterruptsHeld() as interrupts:  # a pair is noted everywhere or nowhere
+                    record.add(*rows_of(result, task, played))
+                if time.monotonic() - shown > REFRESH_SECONDS:
+                    shown = time.monotonic()
+                    tick(len(record.games), f"of {SEATS * schedule.tasks:,}; {leaders(result)}")
+                if watch is not None:
+                    watch(result)
+                if result.sprt is not None:
+                    result.sprt = result.sprt.after(scores(result, record.games[-SEATS:]))
+                if interrupts.count:
+                    raise KeyboardInterrupt
+                if is_decided(result):
+                    return
+    except KeyboardInterrupt:
+        result.stopped = True
+
+
+def rows_of(result: Tournament, task: int, played: Sequence[tuple[Played, list[int]]]) -> tuple[list[Row], list[Row]]:
+    """A pair of games as lines of the record."""
+    _, game, *pair = result.schedule.place(task)
+    games, times = [], []
+    for swapped, (one, simulations) in enumerate(played):
+        seats = pair[::-1] if swapped else pair
+        number = SEATS * task + swapped
+        games.append({
+            "number": number, "game": result.games[game].spec, "first": result.names[seats[0]], "second": result.names[seats[1]],
+            "payoff": one.payoffs[0], "history": list(one.history), "fault": str(one.fault) if one.fault else None,
+        })  # fmt: skip
+        turns = [[turn.seconds for turn in one.turns if turn.seat == seat] for seat in range(SEATS)]
+        times.append({
+            "number": number, "seconds": [round(sum(each), 6) for each in turns], "moves": [len(each) for each in turns],
+            "simulations": simulations,
+        })  # fmt: skip
+    return games, times
+
+
+def scores(result: Tournament, games: Sequence[Row]) -> list[float]:
+    """What the first agent has scored in some games: 1, 1/2 or 0."""
+    signs = [np.sign(row["payoff"]) * (1 if row["first"] == result.names[0] else -1) for row in games]
+    return [0.5 * (1.0 + float(sign)) for sign in signs]
+
+
+def is_decided(result: Tournament) -> bool:
+    return result.sprt is not None and result.sprt.accepted is not None
+
+
+def leaders(result: Tournament, most: int = 4) -> str:
+    """The strongest agents so far, in a line."""
+    standings = result.overall
+    if (ratings := standings.ratings) is None:
+        return ""
+    shown = [f"{result.names[i]} {ratings.rating[i]:+.0f} ± {1.96 * ratings.error[i]:.0f}" for i in standings.order[:most]]
+    return ", ".join(shown) + (" ..." if len(result.names) > most else "")
+
+
+def solved_once(result: Tournament) -> dict[tuple[int, int], str]:
+    """Strategy files in place of agents that would solve the game in each worker anew, by game and agent; none without a folder."""
+    folder, found = result.record.folder, dict[tuple[int, int], str]()
+    for k, game in enumerate(result.games):
+        for number, spec in enumerate(result.schedule.agents):
+            if folder is not None and ".strategy" not in spec and parse(spec, "agent")[0] == "solved":
+                file = folder / f"solved_{k}_{number}.strategy"
+                if not file.exists():
+                    make_agent(spec, game).strategy.save(file)  # type: ignore[attr-defined]
+                found[k, number] = str(file)
+    return found
+
+
+def exploitabilities(result: Tournament, game: Game, workers: int | None, progress: bool | None) -> dict[str, float]:
+    """What the whole strategy of each agent can be exploited for."""
+    from unseen.arena.comparison import strategy_of
+    from unseen.exact.sequence_form import SequenceForm
+
+    form = SequenceForm(game, progress=progress)
+    strategies = [strategy_of(game, spec, result.schedule.seed, workers, progress) for spec in result.schedule.agents]
+    return {name: form.evaluate(each).exploitability for name, each in zip(result.names, strategies, strict=True)}

@@ -1,0 +1,58 @@
+"""The page of a tournament, in Markdown and HTML: ratings, cross tables, likelihoods of superiority, a heat map, a rating plot."""
+
+from __future__ import annotations
+
+import base64
+from html import escape
+from pathlib import Path
+
+from unseen.arena.standings import Standings
+from unseen.arena.tournament import Tournament
+from unseen.run.files import write_atomically
+from unseen.show.figures import save_picture
+from unseen.show.markdown import html_table, table
+
+EXPLAINED = (
+    "Ratings are by maximum likelihood, with draws and an advantage of moving first; 400 points are odds of ten to one. Games come "
+    "in pairs with the same chance and the seats changed, which the 95% intervals allow for. *Nash* is the share that an agent has "
+    "in an equilibrium of the game in which agents are named, *against Nash* what it gets there; mean payoffs are those of a game."
+)
+STYLE = (
+    "body{font-family:sans-serif;margin:2em}table{border-collapse:collapse;margin:1em 0}"
+    "td,th{border:1px solid #ccc;padding:.3em .6em}"
+)
+Section = tuple[str, list[str], list[list[str]]]
+
+
+def write_pages(result: Tournament, folder: Path) -> None:
+    """Write `page.md`, `page.html` and their pictures to a folder."""
+    parts = [result.overall, *(result.standings(k) for k in range(len(result.games)) if len(result.games) > 1)]
+    notes = [f"{name}: {value}" for name, value in result.notes().items()]
+    intro = [f"{len(result.record.games):,} games, seed {result.schedule.seed}.", EXPLAINED, *notes]
+    markdown, html = [f"# Tournament: {result.title}", *intro], [f"<h1>Tournament: {escape(result.title)}</h1>"]
+    html += [f"<p>{escape(text).replace('*', '')}</p>" for text in intro]
+    for k, standings in enumerate(parts):
+        if len(parts) > 1:
+            title = "All games" if k == 0 else standings.title
+            markdown.append(f"## {title}")
+            html.append(f"<h2>{escape(title)}</h2>")
+        for name, figure in (("ratings", standings.rating_plot()), ("payoffs", standings.heat_map())):
+            file = folder / f"{name}_{k}.png"
+            save_picture(figure, file)
+            markdown.append(f"![{name}]({file.name})")
+            html.append(f'<img alt="{name}" src="data:image/png;base64,{base64.b64encode(file.read_bytes()).decode()}">')
+        for title, head, rows in sections(standings):
+            markdown += [f"### {title}", table(head, rows)]
+            html += [f"<h3>{escape(title)}</h3>", html_table(head, rows)]
+    write_atomically(folder / "page.md", ["\n\n".join([*markdown, ""]).encode()])
+    page = f"<!doctype html><meta charset='utf-8'><title>{escape(result.title)}</title><style>{STYLE}</style>" + "\n".join(html)
+    write_atomically(folder / "page.html", [page.encode()])
+
+
+def sections(standings: Standings) -> list[Section]:
+    """The tables about some games."""
+    return [
+        ("Ratings", *standings.rating_rows()),
+        ("Mean payoff of the agent that moves first, wins / draws / losses", *standings.cross_rows()),
+        ("Likelihood that the agent of the row is stronger", *standings.superiority_rows()),
+    ]
