@@ -26,6 +26,8 @@ from unseen.errors import BeliefTooLarge, GameFault
 from unseen.exact.sequence_form import SequenceForm
 from unseen.games.phantom_ttt import PhantomTTT
 from unseen.games.schnapsen import Schnapsen
+from unseen.perfect import solver as solving
+from unseen.perfect import table
 from unseen.perfect.minimax import ALL, BY_STATE, EXPECTED, SHUFFLED, Minimax
 from unseen.perfect.mixing import by_regret, by_worlds, near, softmax
 from unseen.perfect.solver import Solver
@@ -47,6 +49,7 @@ class Bush(Game):
     worlds: int = parameter(3, minimum=1, maximum=3)
     luck: bool = parameter(False)
     lame: bool = parameter(False)
+    scale: int = parameter(0, minimum=0, maximum=3)
     state = np.dtype([("node", "i8"), ("depth", "i8"), ("world", "i8")])
     num_actions = 3
     num_outcomes = 3
@@ -99,6 +102,12 @@ class Bush(Game):
 
     def utility(self, s, who):
         x = float(self.draw(s, 5 + s.world, 5) - 2)
+        if self.scale == 1:
+            x /= 7.0
+        elif self.scale == 2:
+            x += 17_000_000.0
+        elif self.scale == 3:
+            x *= 1e8
         return x if who == 0 else -x
 
 
@@ -143,13 +152,38 @@ def triple(position, who, left, child=Position.child):
 
 
 @pytest.mark.parametrize("luck", [False, True])
-@given(seed=st.integers(0, 10**6), errors=st.sampled_from([0, 1, 2, 3, ALL]), who=st.integers(0, 1))
-@settings(max_examples=60, deadline=None)
-def test_triples_are_those_of_the_definition_on_random_trees(luck, seed, errors, who):
-    position = Position(Bush(seed=seed, luck=luck), [1])
+@given(
+    seed=st.integers(0, 10**6), errors=st.sampled_from([0, 1, 2, 3, ALL]), who=st.integers(0, 1), scale=st.integers(0, 3)
+)  # fmt: skip
+@settings(max_examples=100, deadline=None)
+def test_triples_are_those_of_the_definition_on_random_trees(luck, seed, errors, who, scale):
+    """With payoffs that are whole, that are not, and that are so large that small differences are lost in them."""
+    position = Position(Bush(seed=seed, luck=luck, scale=scale * (1 - luck)), [1])
     found = values_of(position.game, [position], who, errors=errors)[0]
     for a, value in found.items():
         assert value == pytest.approx(triple(position.child(a), who, errors), abs=1e-9)
+
+
+def test_a_search_that_was_given_up_leaves_nothing_behind(monkeypatch):
+    """Also with a table that grows often, and generations that come round again."""
+    monkeypatch.setattr(table, "FEWEST_SLOTS", 16)
+    rng, solver = random.Random(4), Solver(PhantomTTT(), Minimax(), 0, 1.0)
+    world, want = states_of(solver.game, [Position("phantom_ttt")]), values_of(PhantomTTT(), [Position("phantom_ttt")], 0)[0]
+    for k in range(600):
+        solver.forget()
+        monkeypatch.setattr(solving, "NODES_PER_CALL", rng.choice([1, 50, 10**6]) if k > 550 else 10**6)
+        two = np.repeat(world, 2).view(np.recarray)
+        solver.evaluate(two, np.zeros(2, np.uint64), np.arange(9), nodes=rng.randrange(1, 3000))
+        if k % 50 == 0 or k > 550:
+            found, _ = solver.evaluate(world, np.zeros(1, np.uint64), np.arange(9))
+            assert found.values[0].tolist() == [list(want[a]) for a in range(9)]
+
+
+def test_one_world_is_always_finished():
+    """Also where there are no more, and no time."""
+    start = Position("phantom_ttt")
+    for name in ("pimc(seconds=0.00001)", "ppp(seconds=0.00001)"):
+        assert len(at_turn(name, start).choose(start.actions)) in (4, 9)
 
 
 LINES = (0o007, 0o070, 0o700, 0o111, 0o222, 0o444, 0o421, 0o124)
@@ -485,6 +519,89 @@ def test_a_sample_of_worlds_has_their_weights_on_average(spec, weighs, cap):
         Worlds(game, 1, weighs, cap=cap).after_all(seen)
     again = [Worlds(game, 1, weighs, cap=cap, seed=3).after_all(seen).turn.text for _ in range(2)]
     assert again[0] == again[1]
+
+
+class Digits(Game):
+    """Chance draws four digits below twenty; the second player is told nothing at first, and then the first three of them."""
+
+    state = np.dtype([("digits", "i8"), ("steps", "i8")])
+    num_actions = 20
+    num_outcomes = 20
+    max_length = 9
+
+    def start(self, s):
+        s.digits = 0
+        s.steps = 0
+
+    def player(self, s):
+        return CHANCE if s.steps < 5 else 1 if s.steps == 5 else 0 if s.steps < 8 else TERMINAL
+
+    def actions(self, s, out):
+        n = 20 if s.steps < 4 else 2
+        for k in range(n):
+            out[k] = k
+        return n
+
+    def apply(self, s, a, tell):
+        if s.steps < 4:
+            s.digits = 20 * s.digits + a
+        elif s.steps == 4:
+            tell[1] = 1 + s.digits // 20
+        else:
+            tell[2] = 1 + a
+        s.steps += 1
+
+    def utility(self, s, who):
+        return float(s.digits % 2) * (1 - 2 * who)
+
+
+def test_samples_that_run_dry():
+    """160,000 states, of which all but 20 are soon ruled out: what is drawn is possible, and an agent with none left goes on."""
+    game = Digits()
+    position = Position(game, [3, 1, 4, 1, 0])
+    seen, empty, total = position.seen(1), 0, 0.0
+    for seed in range(60):
+        worlds = Worlds(game, 1, cap=40_000, seed=seed).after_all(seen)
+        assert worlds.is_sample
+        assert all(state.digits // 20 == 3 * 400 + 1 * 20 + 4 for state in worlds.turn.states)
+        empty += not worlds.count
+        total += worlds.turn.weights.sum()
+    assert 0 < empty < 60
+    assert 5.0 < total / 60 < 80.0  # 40 histories fit, as chance has two ways to tell
+    agent = make_agent("pimc", game)
+    agent.begin(game, 1, 1)
+    agent.believed = Worlds(game, 1, cap=40_000, seed=1)
+    agent.start = lambda seed: Worlds(game, 1, cap=400, seed=seed)
+    for percept in seen:
+        agent.observe(percept)
+    assert sum(agent.choose([0, 1]).values()) == pytest.approx(1.0)
+
+
+def test_halving_more_than_once():
+    """One percept after which there are far more states than may be kept."""
+
+    class Fan(Digits):
+        def apply(self, s, a, tell):
+            if s.steps < 4:
+                s.digits = 20 * s.digits + a
+                tell[1] = 1
+            elif s.steps == 4:
+                tell[1] = 1
+            else:
+                tell[2] = 1 + a
+            s.steps += 1
+
+    game = Fan()
+    seen = Position(game, [3, 1, 4, 1, 0]).seen(1)
+    totals = []
+    for seed in range(40):
+        worlds = Worlds(game, 1, "histories", cap=120, seed=seed).after_all(seen)
+        assert worlds.is_sample
+        assert worlds.count > 0
+        assert all(0 <= state.digits < 160_000 and state.steps == 5 for state in worlds.turn.states)
+        assert (worlds.turn.weights > 0.0).all()
+        totals.append(worlds.turn.weights.sum())
+    assert np.mean(totals) == pytest.approx(320_000, rel=0.2)
 
 
 # Agents ------------------------------------------------------------------------------------------------------------------------

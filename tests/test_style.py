@@ -89,7 +89,7 @@ def test_only_one_room_knows_numba():
 RESULTS = {
     "Choice", "Comparison", "Convergence", "DepthLimited", "Extraction", "Enumeration", "Equilibrium", "Evaluation", "Info",
     "Losses", "Match", "Measured", "Percept", "Playouts", "RuleError", "Solved",
-    "Values",
+    "Tournament", "Values",
 }  # fmt: skip
 """Public classes that the library makes, not its users."""
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from unseen.arena.measures import Measured, measure
     from unseen.arena.names import make_agent
     from unseen.arena.plans import Convergence, DepthLimited, convergence, depth_limited
+    from unseen.arena.tournament import Tournament, tournament
     from unseen.belief.belief import Belief
     from unseen.belief.worlds import Worlds
     from unseen.enumeration.walker import Enumeration
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from unseen.exact.info import Info, info
     from unseen.exact.sequence_form import Evaluation, SequenceForm, best_response, exploitability
     from unseen.random_play import Playouts, playouts
+    from unseen.run.cluster import Cluster
     from unseen.search import rules
     from unseen.search.searcher import Searcher
     from unseen.solving.job import Solved, solve
@@ -44,6 +46,7 @@ _LATER = {
     "Belief": "belief.belief",
     "Budget": "agents",
     "Choice": "agents",
+    "Cluster": "run.cluster",
     "Comparison": "arena.comparison",
     "Convergence": "arena.plans",
     "DepthLimited": "arena.plans",
@@ -61,6 +64,7 @@ _LATER = {
     "SequenceForm": "exact.sequence_form",
     "Solved": "solving.job",
     "Strategy": "tabular.strategy",
+    "Tournament": "arena.tournament",
     "Values": "stacked.values",
     "Worlds": "belief.worlds",
     "backward_induction": "stacked.values",
@@ -80,17 +84,18 @@ _LATER = {
     "replay": "arena.matches",
     "solve": "solving.job",
     "solve_exactly": "exact.equilibrium",
+    "tournament": "arena.tournament",
 }
 _MODULES = {"rules": "search.rules", "testing": "testing"}
 
 __all__ = [
-    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "Belief", "BeliefTooLarge", "Budget", "Choice", "Comparison", "Convergence",
-    "DepthLimited", "Enumeration", "Equilibrium", "Evaluation", "Extraction", "Game", "GameFault", "Info", "Losses", "Match",
-    "Measured", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError", "Searcher", "SequenceForm", "Solved",
-    "Strategy", "StrategyFileError", "UnseenError", "Values", "Worlds", "__version__", "backward_induction", "best_response",
-    "compare", "convergence", "depth_limited", "enumerate_game", "expected_loss", "exploitability", "extract", "fingerprint",
-    "game_names", "info", "kernel", "load", "make_agent", "match", "measure", "parameter", "piece", "playouts", "replay",
-    "rules", "solve", "solve_exactly", "testing",
+    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "Belief", "BeliefTooLarge", "Budget", "Choice", "Cluster", "Comparison",
+    "Convergence", "DepthLimited", "Enumeration", "Equilibrium", "Evaluation", "Extraction", "Game", "GameFault", "Info",
+    "Losses", "Match", "Measured", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError", "Searcher", "SequenceForm",
+    "Solved", "Strategy", "StrategyFileError", "Tournament", "UnseenError", "Values", "Worlds", "__version__",
+    "backward_induction", "best_response", "compare", "convergence", "depth_limited", "enumerate_game", "expected_loss",
+    "exploitability", "extract", "fingerprint", "game_names", "info", "kernel", "load", "make_agent", "match", "measure",
+    "parameter", "piece", "playouts", "replay", "rules", "solve", "solve_exactly", "testing", "tournament",
 ]  # fmt: skip
 
 

@@ -71,10 +71,8 @@ def state_key(words, c):
     """
     key = np.uint64(0)
     for p in range(words.shape[1]):
-        x = words[c, p] + np.uint64(p + 1) * np.uint64(0x9E3779B97F4A7C15)
-        x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        key += (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return mix(key)
+        key += mix(words[c, p] + np.uint64(p + 1) * np.uint64(0x9E3779B97F4A7C15))
+    return key
 
 
 @piece

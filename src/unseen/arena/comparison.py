@@ -23,6 +23,7 @@ from unseen.errors import UnseenError
 from unseen.exact.sequence_form import SequenceForm
 from unseen.game import Game
 from unseen.loading import load
+from unseen.run.workers import Workers
 from unseen.show.results import Result
 from unseen.tabular.strategy import Strategy
 
@@ -97,7 +98,7 @@ class Comparison(Result):
 
 
 def compare(
-    game: Game | str, agents: Sequence[str], *, games: int = 0, seed: int | None = None, workers: int | None = None,
+    game: Game | str, agents: Sequence[str], *, games: int = 0, seed: int | None = None, workers: Workers = None,
     budget: Budget | None = None, progress: bool | None = None,
 ) -> Comparison:  # fmt: skip
     """Let every one of the `agents` move first against every one, itself included.
@@ -126,7 +127,7 @@ def compare(
     return Comparison(game, list(agents), pairs, games, time.perf_counter() - began)
 
 
-def strategy_of(game: Game, name: str, seed: int | None, workers: int | None, progress: bool | None) -> Strategy:
+def strategy_of(game: Game, name: str, seed: int | None, workers: Workers, progress: bool | None) -> Strategy:
     """The strategy that an agent plays."""
     agent = make_agent(name, game)
     if isinstance(agent, RandomAgent):
@@ -203,7 +204,7 @@ def _paying(game: Game, name: str, utility: Any) -> Game:
 
 
 def played_pairs(
-    game: Game, agents: Sequence[str], games: int, seed: int, workers: int | None, budget: Budget | None, progress: bool | None
+    game: Game, agents: Sequence[str], games: int, seed: int, workers: Workers, budget: Budget | None, progress: bool | None
 ) -> list[Pair]:
     """All pairs, by playing. Both seatings of two agents are one match, in which they change seats after each game."""
     found: dict[tuple[str, str], Pair] = {}

@@ -28,6 +28,7 @@ from unseen.game import Game
 from unseen.loading import load
 from unseen.position import Percept
 from unseen.run.rows import Rows
+from unseen.run.workers import Workers
 from unseen.show.results import Result
 from unseen.tabular.strategy import Strategy
 
@@ -80,7 +81,7 @@ class Extraction(Result):
 
 
 def extract(
-    game: Game | str, agent: str, *, seed: int | None = None, workers: int | None = None, save: Path | str | None = None,
+    game: Game | str, agent: str, *, seed: int | None = None, workers: Workers = None, save: Path | str | None = None,
     resume: bool = False, progress: bool | None = None,
 ) -> Extraction:  # fmt: skip
     """The strategy that an agent plays, by asking it at every information set. Ctrl-C keeps what there is.
@@ -108,7 +109,7 @@ def extract(
     questions, number = all_questions(game, agent, walked, actions, is_unseeded=seed is None)
     tasks = [questions[k : k + PER_TASK] for k in range(0, len(questions), PER_TASK)]
     rows = Rows(len(tasks), 1 + PER_TASK * game.num_actions, "questions")
-    about = {"method": "extract", "agent": agent, "seed": seed, "questions": len(questions)}
+    about = {"method": "extract", "agent": agent, "seed": seed, "questions": len(questions), "order": "depth first"}
     rows.run(game, Asking, (game, agent, seed or 0), tasks, about, save, resume, workers, None, progress)
     answers = rows.results[:, 1:].reshape(-1, game.num_actions)
     behaviours = as_behaviours(walked, answers[number], actions, cells)

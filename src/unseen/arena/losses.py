@@ -27,6 +27,7 @@ from unseen.game import Game
 from unseen.loading import load
 from unseen.position import Position
 from unseen.run.rows import Rows, Watcher
+from unseen.run.workers import Workers
 from unseen.show.results import Result
 from unseen.solving.agents import OptimalAgent
 from unseen.stacked.openness import check_open
@@ -78,7 +79,7 @@ class Losses(Result):
 
 def expected_loss(
     game: Game | str, agent: str | Agent, *, games: int = 100, values: Values | Path | str | None = None, seed: int = 0,
-    workers: int | None = None, budget: Budget | None = None, save: Path | None = None, resume: bool = False,
+    workers: Workers = None, budget: Budget | None = None, save: Path | None = None, resume: bool = False,
     watch: Watcher | None = None, progress: bool | None = None,
 ) -> Losses:  # fmt: skip
     """What an agent loses a game against `optimal`, without bias and with the luck of cards and mixes taken out.

@@ -23,8 +23,9 @@ from unseen.arena.sprt import SPRT
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import load
+from unseen.run.cluster import Cluster
 from unseen.run.progress import InterruptsHeld, watched
-from unseen.run.workers import core_count, run_all
+from unseen.run.workers import Workers, core_count, run_all
 from unseen.show.figures import new_figure
 from unseen.show.results import Result
 
@@ -185,7 +186,7 @@ class _Table:
 
 
 def match(
-    game: Game | str, first: str | Agent, second: str | Agent, games: int = 100, *, seed: int = 0, workers: int | None = None,
+    game: Game | str, first: str | Agent, second: str | Agent, games: int = 100, *, seed: int = 0, workers: Workers = None,
     budget: Budget | None = None, limit: float | None = None, paired: bool = False, sprt: tuple[float, float] | None = None,
     out: Path | None = None, watch: Callable[[Match], None] | None = None, progress: bool | None = None,
 ) -> Match:  # fmt: skip
@@ -212,7 +213,8 @@ def match(
         if isinstance(agent, str):
             check_agent(agent, game)
     result, total = Match(game, (names[0], names[1]), seed, paired=paired, sprt=SPRT(*sprt) if sprt else None), 0.0
-    if workers is not None or games == 1 or not (isinstance(first, str) and isinstance(second, str)):
+    is_here = workers is not None or games == 1 or not (isinstance(first, str) and isinstance(second, str))
+    if is_here and not isinstance(workers, Cluster):
         workers = min(core_count(workers or 1), games)
     try:
         with watched(progress, f"{names[0]} against {names[1]}", "games") as tick:

@@ -41,7 +41,7 @@ from unseen.position import Percept, Position, random_walk
 from unseen.run import checkpoint
 from unseen.run.progress import InterruptsHeld, watched
 from unseen.run.rows import SAVE_SECONDS, Watcher
-from unseen.run.workers import run_all
+from unseen.run.workers import Workers, run_all
 from unseen.show.results import Result, number
 from unseen.tabular.strategy import Strategy
 
@@ -118,7 +118,7 @@ class Measured(Result):
 
 def measure(
     game: Game | str, agent: str | Agent, method: str = "stitching", *, games: int = 100, seed: int = 0,
-    workers: int | None = None, budget: Budget | None = None, save: Path | None = None, resume: bool = False,
+    workers: Workers = None, budget: Budget | None = None, save: Path | None = None, resume: bool = False,
     watch: Watcher | None = None, progress: bool | None = None, form: SequenceForm | None = None,
 ) -> Measured:  # fmt: skip
     """The exact exploitability of the strategy that an agent plays. Ctrl-C ends the work and evaluates what there is.

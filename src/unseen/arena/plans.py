@@ -27,6 +27,7 @@ from unseen.game import Game
 from unseen.loading import load
 from unseen.position import Position
 from unseen.run.rows import Rows, Watcher
+from unseen.run.workers import Workers, core_count
 from unseen.search.agents import JOINT, JointSearchAgent
 from unseen.show.figures import new_figure
 from unseen.show.results import Result
@@ -117,7 +118,7 @@ class DepthLimited(Result):
 
 def depth_limited(
     game: Game | str, agent: str | Agent, depths: int | Sequence[int], *, searches: int = 100,
-    values: Values | Path | str | None = None, seed: int = 0, workers: int | None = None, budget: Budget | None = None,
+    values: Values | Path | str | None = None, seed: int = 0, workers: Workers = None, budget: Budget | None = None,
     save: Path | None = None, resume: bool = False, watch: Watcher | None = None, progress: bool | None = None,
 ) -> DepthLimited:  # fmt: skip
     """The depth-limited exploitability Ex_d of an agent's searches at the start of a game.
@@ -257,7 +258,7 @@ class Convergence(Result):
 
 def convergence(
     game: Game | str, agent: str | Agent, *, runs: int = 10, simulations: int = 100_000, every: int = 1000, seed: int = 0,
-    workers: int | None = None, save: Path | None = None, resume: bool = False, watch: Watcher | None = None,
+    workers: Workers = None, save: Path | None = None, resume: bool = False, watch: Watcher | None = None,
     progress: bool | None = None,
 ) -> Convergence:  # fmt: skip
     """The exploitability of what a search from the start of a game recommends everywhere, `every` so many of its `simulations`.
@@ -318,7 +319,7 @@ def _check(game: Game, agent: str | Agent) -> str:
 
 @contextmanager
 def values_in_a_file(
-    game: Game, values: Values | Path | str | None, workers: int | None, progress: bool | None
+    game: Game, values: Values | Path | str | None, workers: Workers, progress: bool | None
 ) -> Iterator[Path]:  # fmt: skip
     """A file with the exact values of a game, for workers; if there are none, it is solved now."""
     if isinstance(values, (Path, str)):
@@ -326,7 +327,7 @@ def values_in_a_file(
         yield Path(values)
         return
     with TemporaryDirectory() as folder:
-        solved = values or backward_induction(game, workers=workers, progress=progress)
+        solved = values or backward_induction(game, workers=core_count(workers), progress=progress)
         if values is None and solved.stopped:
             raise KeyboardInterrupt
         solved.check(game)

@@ -20,11 +20,12 @@ from unseen.arena.records import Record, Row
 from unseen.arena.referee import Played, play
 from unseen.arena.sprt import SPRT
 from unseen.arena.standings import Standings, numbered
+from unseen.arena.tournament_page import write_pages
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import load, parse
 from unseen.run.progress import InterruptsHeld, watched
-from unseen.run.workers import run_all
+from unseen.run.workers import Workers, run_all
 from unseen.show.results import Result
 from unseen.version import __version__
 
@@ -213,7 +214,7 @@ def ratings_table(standings: Standings, caption: str = "") -> Table:
 
 def tournament(
     game: Game | str | Sequence[Game | str], agents: Sequence[str], games: int = 100, *, out: Path | str | None = None,
-    resume: bool = False, gauntlet: bool = False, seed: int = 0, workers: int | None = None, budget: Budget | None = None,
+    resume: bool = False, gauntlet: bool = False, seed: int = 0, workers: Workers = None, budget: Budget | None = None,
     limit: float | None = None, anchor: tuple[str, float] | None = None, sprt: tuple[float, float] | None = None,
     exploitability: bool = False, watch: Watch | None = None, progress: bool | None = None,
 ) -> Tournament:  # fmt: skip
@@ -255,9 +256,9 @@ def tournament(
     if exploitability and not result.stopped:
         result.exploitability = [exploitabilities(result, each, workers, progress) for each in loaded]
     if record.folder is not None:
-        from unseen.arena.tournament_page import write_pages
-
-        write_pages(result, record.folder)
+        parts = [result.overall, *(result.standings(k) for k in range(len(loaded)) if len(loaded) > 1)]
+        about = f"{len(record.games):,} games, seed {seed}."
+        write_pages(record.folder, result.title, parts, [about, *(f"{name}: {note}" for name, note in result.notes().items())])
     return result
 
 
@@ -271,7 +272,7 @@ def settings_of(schedule: Schedule, names: Sequence[str]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def run(result: Tournament, workers: int | None, watch: Watch | None, progress: bool | None) -> None:
+def run(result: Tournament, workers: Workers, watch: Watch | None, progress: bool | None) -> None:
     """Play what has not been played."""
     schedule, record = result.schedule, result.record
     first = len(record.games) // SEATS
@@ -352,7 +353,7 @@ def solved_once(result: Tournament) -> dict[tuple[int, int], str]:
     return found
 
 
-def exploitabilities(result: Tournament, game: Game, workers: int | None, progress: bool | None) -> dict[str, float]:
+def exploitabilities(result: Tournament, game: Game, workers: Workers, progress: bool | None) -> dict[str, float]:
     """What the whole strategy of each agent can be exploited for."""
     from unseen.arena.comparison import strategy_of
     from unseen.exact.sequence_form import SequenceForm

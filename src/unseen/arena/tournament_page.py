@@ -7,7 +7,6 @@ from html import escape
 from pathlib import Path
 
 from unseen.arena.standings import Standings
-from unseen.arena.tournament import Tournament
 from unseen.run.files import write_atomically
 from unseen.show.figures import save_picture
 from unseen.show.markdown import html_table, table
@@ -24,28 +23,26 @@ STYLE = (
 Section = tuple[str, list[str], list[list[str]]]
 
 
-def write_pages(result: Tournament, folder: Path) -> None:
-    """Write `page.md`, `page.html` and their pictures to a folder."""
-    parts = [result.overall, *(result.standings(k) for k in range(len(result.games)) if len(result.games) > 1)]
-    notes = [f"{name}: {value}" for name, value in result.notes().items()]
-    intro = [f"{len(result.record.games):,} games, seed {result.schedule.seed}.", EXPLAINED, *notes]
-    markdown, html = [f"# Tournament: {result.title}", *intro], [f"<h1>Tournament: {escape(result.title)}</h1>"]
+def write_pages(folder: Path, title: str, parts: list[Standings], lines: list[str]) -> None:
+    """Write `page.md`, `page.html` and their pictures to a folder: some `lines`, then standings, over all games first."""
+    intro = [lines[0], EXPLAINED, *lines[1:]]
+    markdown, html = [f"# Tournament: {title}", *intro], [f"<h1>Tournament: {escape(title)}</h1>"]
     html += [f"<p>{escape(text).replace('*', '')}</p>" for text in intro]
     for k, standings in enumerate(parts):
         if len(parts) > 1:
-            title = "All games" if k == 0 else standings.title
-            markdown.append(f"## {title}")
-            html.append(f"<h2>{escape(title)}</h2>")
+            about = "All games" if k == 0 else standings.title
+            markdown.append(f"## {about}")
+            html.append(f"<h2>{escape(about)}</h2>")
         for name, figure in (("ratings", standings.rating_plot()), ("payoffs", standings.heat_map())):
             file = folder / f"{name}_{k}.png"
             save_picture(figure, file)
             markdown.append(f"![{name}]({file.name})")
             html.append(f'<img alt="{name}" src="data:image/png;base64,{base64.b64encode(file.read_bytes()).decode()}">')
-        for title, head, rows in sections(standings):
-            markdown += [f"### {title}", table(head, rows)]
-            html += [f"<h3>{escape(title)}</h3>", html_table(head, rows)]
+        for heading, head, rows in sections(standings):
+            markdown += [f"### {heading}", table(head, rows)]
+            html += [f"<h3>{escape(heading)}</h3>", html_table(head, rows)]
     write_atomically(folder / "page.md", ["\n\n".join([*markdown, ""]).encode()])
-    page = f"<!doctype html><meta charset='utf-8'><title>{escape(result.title)}</title><style>{STYLE}</style>" + "\n".join(html)
+    page = f"<!doctype html><meta charset='utf-8'><title>{escape(title)}</title><style>{STYLE}</style>" + "\n".join(html)
     write_atomically(folder / "page.html", [page.encode()])
 
 

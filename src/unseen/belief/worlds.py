@@ -5,16 +5,16 @@ that the game can silently go on to from there. A further percept leads to other
 agent that is told percepts one at a time never goes back to the start of the game, and two ways to the same worlds have the same
 future. A trellis (`belief.trellis`) knows the histories as well, but has to be built from the start.
 
-Where there are too many states to list, a part of them is kept, drawn evenly by a seed, and each of these weighs as much more: on
-average every state has the weight that it would have had.
+Where there are too many states to list, a part of them is kept, drawn evenly by a seed, and each of these weighs as much more. From
+there on a state counts by the histories that lead to it, of which it has on average as many as it would have had.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from functools import cached_property
 from typing import Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -234,7 +234,7 @@ class Worlds:
     - `weighs`: `"once"`, each state counts one; `"histories"`, as many as histories that lead to it; `"chance"`, the sum of the
       probabilities of chance's moves in these.
     - `cap`: the most states. With more, `BeliefTooLarge` is raised; or, if there is a `seed`, a part of them is drawn by it
-      (`is_sample`), by the number of histories if several lead to a state.
+      (`is_sample`): as many for each silent step as cannot come to more. From there on states count by histories, if not by chance.
     - `is_blind`: the viewer notices that it acts or is told something, but not what.
     """
 
@@ -247,8 +247,8 @@ class Worlds:
         if weighs not in WEIGHTS:
             raise UnseenError(f"weighs is {weighs!r}, but must be one of {', '.join(WEIGHTS)}.")
         self.game, self.viewer, self.weighs, self.cap = game, viewer, WEIGHTS.index(weighs), cap
-        self.is_blind, self._seed = is_blind, [seed]
-        self.is_sample, self._length = False, 0
+        self.is_blind, self.seed = is_blind, seed
+        self.is_sample, self._text = False, b""
         self._most = max(cap // (2 * game.width), 1)
         """States that can be gone on from at once; more would come to more than `cap`."""
         self._memory: dict[tuple[bytes, Percept], Worlds] = {}
@@ -268,13 +268,14 @@ class Worlds:
         top = arriving.max(initial=0.0)
         if (self.weighs != ONCE or self.is_sample) and top > 0.0 and not 1e-100 < top < 1e100:
             arriving /= top  # only their proportions count, and long games would make them 0 or infinite
+        self._turns: dict[bool, Turn] = {}
         self._text = self._sorted(bag, n, bag.arriving[0]).text
         """What these worlds are found again by: equal bytes, equal futures."""
         level, length, arrays = 0, 0, scratch(self.game)
         while bag.size[1 + level]:
             bag, done = self._thinned(bag, level, length), 0
             while done < bag.size[1 + level]:
-                done = int(go_on_silently(self.game, bag, self.viewer, self.weighs, level, done, *arrays))
+                done = int(go_on_silently(self.game, bag, self.viewer, self._counting, level, done, *arrays))
                 bag = self._checked(bag, done, done < bag.size[1 + level])
                 if self.seed is not None and bag.size[0] > self.cap and not self.is_sample:
                     self.is_sample = True
@@ -290,21 +291,25 @@ class Worlds:
         self._held[0] += 2 * words.nbytes + 1024
 
     @property
-    def seed(self) -> int | None:
-        """The seed by which worlds are drawn where there are too many; that of all that follow one start."""
-        return self._seed[0]
+    def _counting(self) -> int:
+        """What a state counts: by histories, if not by chance, once only some states are known."""
+        return HISTORIES if self.is_sample and self.weighs == ONCE else self.weighs
+
+    @property
+    def count(self) -> int:
+        """How many states there are."""
+        return int(self._bag.size[0])
 
     def with_seed(self, seed: int) -> Worlds:
-        """The same worlds, from here on with another seed; if these are drawn already, those that it draws at the start."""
-        if self.is_sample:
-            return Worlds(self.game, self.viewer, WEIGHTS[self.weighs], self.cap, self.is_blind, seed)
-        self._seed[0] = seed
-        return self
+        """The same worlds; further ones are drawn by `seed`."""
+        other = copy.copy(self)
+        other.seed = seed
+        return other
 
     def _drawn(self, n: int, most: int, place: int) -> NDArray[np.bool_]:
         """Which `most` of `n` states stay, by the seed and a place in the game."""
         self.is_sample, stays = True, np.zeros(n, np.bool_)
-        stays[np.random.default_rng([self.seed or 0, self._length, n, place]).permutation(n)[: max(most, 1)]] = True
+        stays[np.random.default_rng([self.seed or 0, crc32(self._text), n, place]).permutation(n)[: max(most, 1)]] = True
         return stays
 
     def _thinned(self, bag: Bag, level: int, length: int) -> Bag:
@@ -332,11 +337,9 @@ class Worlds:
         """The worlds after one more `percept`; there are none if it contradicts what was seen before."""
         place = (self._text, percept)
         if place in self._memory:
-            return self._memory[place]
+            found = self._memory[place]
+            return found if found.seed == self.seed or self.seed is None else found.with_seed(self.seed)
         other = copy.copy(self)
-        other._length += 1
-        for name in ("turn", "closed_turn"):
-            vars(other).pop(name, None)
         other._fill(lambda: other._seeing(np.array(percept, np.int64)))
         if self._held[0] > REMEMBERED:
             self._memory.clear()
@@ -351,13 +354,14 @@ class Worlds:
         while True:
             bag, done = new_bag(self.game, max(64, 2 * self.game.width)), 0
             while done < before.size[0] and (self.seed is None or bag.size[0] <= self.cap):
-                done = int(go_on_seeing(self.game, before, done, bag, self.viewer, percept, self.weighs, self.is_blind, *arrays))
+                done = int(go_on_seeing(self.game, before, done, bag, self.viewer, percept, self._counting, self.is_blind, *arrays))
                 bag = self._checked(bag, done, done < before.size[0])
             if done == before.size[0]:
                 return bag
-            stays = self._drawn(len(before.weight), len(before.weight) // 2, 0)
+            n = int(before.size[0])
+            stays = self._drawn(n, n // 2, 0)
             before = _part(self.game, before, stays)
-            before.weight[:] *= len(stays) / stays.sum()
+            before.weight[:] *= n / stays.sum()
 
     def after_all(self, percepts: Any) -> Worlds:
         """The worlds after several more `percepts`."""
@@ -366,21 +370,25 @@ class Worlds:
             worlds = worlds.after(Percept(*percept))
         return worlds
 
-    @cached_property
+    @property
     def turn(self) -> Turn:
         """The states at which the viewer is to move, laid open (see `Game.lay_open`)."""
         return self._turn(True)
 
-    @cached_property
+    @property
     def closed_turn(self) -> Turn:
         """The states at which the viewer is to move, as they are."""
         return self._turn(False)
 
     def _turn(self, to_open: bool) -> Turn:
+        """One of these, which copies with other seeds share."""
+        if to_open in self._turns:
+            return self._turns[to_open]
         laid = new_bag(self.game, int(self._bag.size[0]) + 1)
         self._held[0] += 2 * self._bag.words.nbytes + self._bag.weight.nbytes
-        lay_out(self.game, self._bag, self.viewer, self.weighs, laid, to_open)
-        return self._sorted(laid, int(laid.size[0]), laid.weight)
+        lay_out(self.game, self._bag, self.viewer, self._counting, laid, to_open)
+        self._turns[to_open] = self._sorted(laid, int(laid.size[0]), laid.weight)
+        return self._turns[to_open]
 
     def _sorted(self, bag: Bag, n: int, weights: NDArray[np.float64]) -> Turn:
         order = np.lexsort(bag.words[:n].T)

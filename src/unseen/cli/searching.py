@@ -16,6 +16,9 @@ from unseen.errors import UnseenError
 AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="random, 'oos(targeting=public, seconds=1)', a strategy file...")]
 Simulations = Annotated[int, typer.Option(min=0, help="Simulations for a move of agents that do not say; 0: 100,000.")]
 Seconds = Annotated[float, typer.Option(min=0.0, help="Seconds for a move of agents that do not say, instead.")]
+ClusterAddress = Annotated[
+    str | None, typer.Option("--cluster", help="Run on a cluster of Ray: host and port of its head; local starts one here.")
+]
 MaybeSeed = Annotated[
     int | None, typer.Option(min=0, help="Seed of random choices; an exact result needs one only if an agent draws random numbers.")
 ]
@@ -57,7 +60,7 @@ def match(
         str | None, typer.Option(help="Two differences of ratings, such as 0,10: stop when it is decided which one fits better.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Add each game to this file, as a line of JSON.")] = None,
-    workers: Workers = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+    workers: Workers = None, cluster: ClusterAddress = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Let two agents play against each other. Ctrl-C keeps the games played."""
     from unseen.arena import matches
@@ -68,7 +71,7 @@ def match(
     if out is not None:
         check_file(out)
     found = matches.match(
-        game, first, second, games, seed=seed, workers=workers, budget=_budget(simulations, seconds), limit=limit,
+        game, first, second, games, seed=seed, workers=_place(workers, cluster), budget=_budget(simulations, seconds), limit=limit,
         paired=paired, sprt=(question.least, question.most) if question else None, out=out,
     )  # fmt: skip
     if not found.games:
@@ -93,7 +96,7 @@ def measure(
     out: Annotated[Path | None, typer.Option(help="Save the strategy to this file.")] = None,
     keep: Annotated[Path | None, typer.Option(help="Keep what has been found in this file, for --resume.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the file of --keep, if it is there.")] = False,
-    workers: Workers = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+    workers: Workers = None, cluster: ClusterAddress = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """The exact exploitability of the strategy that a searching agent plays. Ctrl-C evaluates what there is."""
     from unseen.run.files import check_file
@@ -114,7 +117,7 @@ def measure(
     if picture is not None:
         check_picture(picture)
     budget = _budget(simulations, seconds)
-    work: dict[str, Any] = {"seed": seed, "workers": workers, "save": keep, "resume": resume}
+    work: dict[str, Any] = {"seed": seed, "workers": _place(workers, cluster), "save": keep, "resume": resume}
     if method == "depth":
         from unseen.arena.plans import depth_limited
 
@@ -153,7 +156,7 @@ def extract(
     out: Annotated[Path, typer.Option(help="Save the strategy to this file.")],
     keep: Annotated[Path | None, typer.Option(help="Keep answers in this file, for --resume.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the file of --keep, if it is there.")] = False,
-    workers: Workers = None, seed: MaybeSeed = None, as_json: AsJson = False, debug: Debug = False,
+    workers: Workers = None, cluster: ClusterAddress = None, seed: MaybeSeed = None, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """The whole strategy of an agent: it is asked at every information set. Ctrl-C saves what there is."""
     from unseen.arena import extraction
@@ -161,7 +164,7 @@ def extract(
 
     check_file(out)
     _check_keep(keep, resume)
-    found = extraction.extract(game, agent, seed=seed, workers=workers, save=keep, resume=resume)
+    found = extraction.extract(game, agent, seed=seed, workers=_place(workers, cluster), save=keep, resume=resume)
     found.strategy.save(out)
     show_result(as_json, found, the_strategy_is_in=out)
 
@@ -171,12 +174,14 @@ def compare(
     game: GameName, agents: Annotated[list[str], typer.Argument(metavar="AGENT...", help="Agents, or files of strategies.")],
     games: Annotated[int, typer.Option(min=0, help="Games to play for each pair; 0: what is expected, exactly.")] = 0,
     simulations: Simulations = 0, seconds: Seconds = 0.0,
-    workers: Workers = None, seed: MaybeSeed = None, as_json: AsJson = False, debug: Debug = False,
+    workers: Workers = None, cluster: ClusterAddress = None, seed: MaybeSeed = None, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Every agent against every one in both seats: mean payoff, wins, draws and losses, exactly or by playing."""
     from unseen.arena import comparison
 
-    found = comparison.compare(game, agents, games=games, seed=seed, workers=workers, budget=_budget(simulations, seconds))
+    found = comparison.compare(
+        game, agents, games=games, seed=seed, workers=_place(workers, cluster), budget=_budget(simulations, seconds)
+    )
     show(as_json, found.as_dict(), found.table)
 
 
@@ -195,7 +200,7 @@ def tournament(
     ] = False,
     simulations: Simulations = 0, seconds: Seconds = 0.0,
     limit: Annotated[float | None, typer.Option(min=0.0, help="An agent that takes longer for a move loses the game.")] = None,
-    workers: Workers = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+    workers: Workers = None, cluster: ClusterAddress = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Let every agent play against every one, and rate them. Ctrl-C keeps the games played; --resume goes on."""
     from unseen.arena import tournament as arena
@@ -205,8 +210,8 @@ def tournament(
         raise UnseenError("--resume needs --out: the folder of the tournament.")
     question = SPRT.parse(sprt) if sprt is not None else None
     found = arena.tournament(
-        [game, *(others or [])], agents, games, out=out, resume=resume, gauntlet=gauntlet, seed=seed, workers=workers,
-        budget=_budget(simulations, seconds), limit=limit, anchor=_anchor(anchor),
+        [game, *(others or [])], agents, games, out=out, resume=resume, gauntlet=gauntlet, seed=seed,
+        workers=_place(workers, cluster), budget=_budget(simulations, seconds), limit=limit, anchor=_anchor(anchor),
         sprt=(question.least, question.most) if question else None, exploitability=exploitability,
     )  # fmt: skip
     if not found.record.games:
@@ -261,6 +266,15 @@ def play(
                     you.say(line)
     except (Left, EOFError):
         you.say(f"\nYou leave with {total:+g} after {played} {'game' if played == 1 else 'games'}.")
+
+
+def _place(workers: int | None, cluster: str | None) -> Any:
+    """Where work runs."""
+    from unseen.run.cluster import Cluster
+
+    if workers is not None and cluster is not None:
+        raise UnseenError("give --workers or --cluster, not both.")
+    return workers if cluster is None else Cluster(cluster)
 
 
 def _anchor(text: str | None) -> tuple[str, float] | None:

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 NODES = 4_000_000
 """Positions to look at for a move, unless something else is said."""
+REDRAWS = 3
+"""How often worlds are drawn anew when none of those drawn is left."""
 SEATS = ("first", "second", "both")
 CHANCES = ("expected", "fixed", "shuffled", "game")
 """In the order of minimax.EXPECTED, BY_STATE and SHUFFLED; `game`: the last for a game that says so, otherwise the first."""
@@ -137,7 +139,8 @@ class WorldsAgent(Declared, Agent):
             except MemoryError:
                 raise UnseenError(f"{self.name}: there is no room for a table of memory={self.memory:g} megabytes.") from None
             self._starts[seat] = Worlds(game, seat, WEIGHTS[self.weights], seed=seed)
-        self.believed = self._starts[seat].with_seed(seed)
+        start = self._starts[seat]
+        self.believed = self.start(seed) if start.is_sample else start.with_seed(seed)
         self.considered: tuple[int, Explanation] | None = None
 
     @property
@@ -145,9 +148,23 @@ class WorldsAgent(Declared, Agent):
         """The parameters of its valuation."""
         return {"fixes_chance": self.chance, "by_worth": self.by_worth}
 
+    def start(self, seed: int) -> Worlds:
+        """The worlds at the start of the game, drawn by a seed if there are too many."""
+        return Worlds(self.game, self.seat, WEIGHTS[self.weights], seed=seed)
+
     def observe(self, percept: Percept) -> None:
         super().observe(percept)
         self.believed = self.believed.after(percept)
+        for _ in range(REDRAWS):  # a sample of too many may contradict what was seen since: others may not
+            if not self.believed.is_sample or self.believed.count:
+                break
+            self.believed = self.start(self.rng.getrandbits(32)).after_all(self.seen)
+
+    def fork(self, seed: int) -> Agent:
+        other = super().fork(seed)
+        assert isinstance(other, WorldsAgent)
+        other.believed = self.believed.with_seed(seed)
+        return other
 
     @property
     def is_certain(self) -> bool:
@@ -179,6 +196,10 @@ class WorldsAgent(Declared, Agent):
         """Look at the worlds, and choose."""
         began = time.perf_counter()
         turn = self.believed.turn
+        if not len(turn.states) and self.believed.is_sample:  # of the worlds that fit none is known
+            none, even = np.full(len(actions), np.nan), np.full(len(actions), 1.0 / len(actions))
+            names = {int(a): str(a) for a in actions}
+            return Explanation(self.name, names, dict.fromkeys(self.decides, none), even, 0, 0, time.perf_counter() - began)
         if not len(turn.states):
             raise UnseenError(f"{self.name}: no state of {self.game.spec} fits what was seen.")
         order, seeds = self.draw(turn)

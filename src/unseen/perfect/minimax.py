@@ -41,7 +41,7 @@ from unseen.perfect.table import first_slot, look_up, new_slot, tag_of
 SAME = 1e-9
 """Values that differ by less are the same: means over chance are rounded."""
 EXACT, AT_MOST, AT_LEAST = 1, 2, 3
-"""What a remembered value is; 0 is an empty slot."""
+"""What a remembered value is."""
 MAX, MIN, MEAN, SPLIT = range(4)
 """Whose move it is in a frame. SPLIT is for vectors."""
 DONE, BROKEN, NOTHING = -1, -2, -3
@@ -202,6 +202,19 @@ def bring_forward(actions, first, n, merits, best):
 
 
 @piece
+def above(x):
+    """A little more than `x`, also where `x` is so large that `SAME` is lost in it."""
+    y = x + SAME
+    return y if y > x or np.isinf(x) else x + abs(x) * 4e-16
+
+
+@piece
+def below(x):
+    """A little less than `x`."""
+    return -above(-x)
+
+
+@piece
 def is_larger(m, p, a, m0, p0, a0):
     """Whether (m, p, a) comes after (m0, p0, a0) in lexicographic order."""
     if m > m0 + SAME or m < m0 - SAME:
@@ -255,8 +268,8 @@ def ask(f, aim):
         aim.least = -np.inf
         aim.most = np.inf
     if aim.passes < MOST_PASSES:
-        aim.guess = min(max(aim.guess, aim.least + SAME, f.low), f.high)
-        f.low = aim.guess - SAME
+        aim.guess = min(max(aim.guess, above(aim.least), f.low), f.high)
+        f.low = below(aim.guess)
         f.high = aim.guess
 
 
@@ -270,7 +283,7 @@ def is_answered(m, low, high, aim):
         else:
             aim.most = m
         aim.guess = m
-        if aim.least + SAME < aim.most and aim.least < high and aim.most > low - SAME:
+        if above(aim.least) < aim.most and aim.least < high and aim.most > below(low):
             return False
     aim.passes = 0
     return True
@@ -330,7 +343,7 @@ class Minimax(Valuation):
         child.low = f.low
         child.high = f.high
         child.left = f.left - 1 if 0 < f.left < ALL and f.turn != MEAN else f.left
-        child.came_by = row_of(frames, a)
+        child.came_by = row_of(frames, a) if f.turn != MEAN else 0
         if f.turn == MEAN:
             f.weight = game.chance(frames.states[d], a, f.count)
             child.low = -np.inf
@@ -339,13 +352,13 @@ class Minimax(Valuation):
             if f.turn == MIN:
                 child.high = f.m + f.a  # infinite as long as there is no error
             if child.left == 0:
-                child.low -= 2.0 * SAME  # a child that is as good must show to be
+                child.low = below(below(child.low))  # a child that is as good must show to be
                 ask(child, frames.aims[d + 1])
         elif f.manner == PROBE:
             if f.turn == MAX:
-                child.high = f.low + SAME
+                child.high = above(f.low)
             else:
-                child.low = f.high - SAME
+                child.low = below(f.high)
         frames.states[d + 1] = frames.states[d]
         play_open(game, frames.states[d + 1], a, tell)
 
@@ -376,7 +389,8 @@ class Minimax(Valuation):
             key = state_key(frames.words, d) + seed if self.fixes_chance == BY_STATE else seed
             play_open(game, s, out[fixed_outcome(game, s, out, n, key)], tell)
             f.came_by = 0
-        f.key = state_key(frames.words, d) + seed
+        tag = tag_of(seed, f.left)
+        f.key = state_key(frames.words, d) + tag
         fetch(table.marks, first_slot(table, f.key))
         f.bound = np.inf
         if game.knows_most:
@@ -387,7 +401,6 @@ class Minimax(Valuation):
             if f.left == 0:
                 f.bound = most if p == who else least
         f.best = -1
-        tag = tag_of(seed, f.left)
         slot = look_up(table, tag, frames.words, d, f.key)
         if slot >= 0:
             k = 1 + frames.words.shape[1]
@@ -415,14 +428,14 @@ class Minimax(Valuation):
     def fold(self, frames, d):
         """Put the value of the child of frame `d` that has just been left into its own; leave out the rest if it cannot matter."""
         f, child = frames.frame[d], frames.frame[d + 1]
-        is_better = child.m >= f.low + SAME if f.turn == MAX else child.m <= f.high - SAME
+        is_better = child.m >= above(f.low) if f.turn == MAX else child.m <= below(f.high)
         if f.manner == PROBE and is_better and f.low < child.m < f.high:
             f.manner = AGAIN  # it is better: how much so?
             f.next -= 1
             return
         if f.left > 0 and child.left == 0 and f.turn != MEAN:
             high = f.m + f.a if f.turn == MIN else f.high
-            if not is_answered(child.m, f.low - 2.0 * SAME, high, frames.aims[d + 1]):
+            if not is_answered(child.m, below(below(f.low)), high, frames.aims[d + 1]):
                 f.next -= 1
                 return
         f.seen += 1

@@ -362,6 +362,8 @@ class PayoffReduction(VectorMinimax):
 class VectorSolver(Solver):
     """Vectors over worlds, with a table of up to `megabytes` for values of nodes and another for those of states."""
 
+    is_whole = True
+
     def __init__(self, game: Game, valuation: Valuation, who: int, megabytes: float = 32.0) -> None:
         super().__init__(game, valuation, who, megabytes)
         self.plain = Minimax(**Minimax.pick(valuation.settings))

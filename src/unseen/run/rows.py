@@ -12,7 +12,7 @@ import numpy as np
 from unseen.game import Game
 from unseen.run import checkpoint
 from unseen.run.progress import InterruptsHeld, watched
-from unseen.run.workers import run_all
+from unseen.run.workers import Workers, run_all
 
 SAVE_SECONDS = 20.0
 Watcher = Callable[[int, int, int], None]
@@ -28,7 +28,7 @@ class Rows:
 
     def run(
         self, game: Game, make: Callable[..., Any], job: tuple[Any, ...], tasks: Sequence[Any], about: Mapping[str, Any],
-        save: Path | str | None, resume: bool, workers: int | None, watch: Watcher | None, progress: bool | None,
+        save: Path | str | None, resume: bool, workers: Workers, watch: Watcher | None, progress: bool | None,
     ) -> None:  # fmt: skip
         """Do what is not done: `make(*job)(task)` is a row. Ctrl-C ends it, after at least one."""
         save = None if save is None else Path(save)

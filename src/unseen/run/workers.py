@@ -18,28 +18,36 @@ from typing import Any
 
 from unseen.compiling import notice
 from unseen.errors import UnseenError
+from unseen.run.cluster import TRIES, Cluster
 
 AHEAD = 8
 """Tasks for each worker that wait to be done or to be taken."""
-TRIES = 3
-"""A task that dies with its worker is done so often."""
 _job: Any = None
 
 
-def core_count(workers: int | None = None) -> int:
-    """How many threads or processes to use: `workers`, or one for each core that this process may run on."""
+Workers = int | Cluster | None
+"""Where work runs: so many processes here, one a core if nothing is said, or a cluster."""
+
+
+def core_count(workers: Workers = None) -> int:
+    """How many threads or processes to use here: `workers`, or one for each core that this process may run on."""
+    if isinstance(workers, Cluster):
+        workers = None
     if workers is not None and (not isinstance(workers, int) or workers < 1):
         raise UnseenError(f"workers is {workers!r}, but must be a whole number, at least 1.")
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return workers or cores or 1
 
 
-def run_all(make: Callable[..., Any], args: tuple[Any, ...], tasks: Iterable[Any], workers: int | None = None) -> Iterator[Any]:
+def run_all(make: Callable[..., Any], args: tuple[Any, ...], tasks: Iterable[Any], workers: Workers = None) -> Iterator[Any]:
     """The results of `make(*args)(task)` for each task, in the order of the tasks.
 
     With several workers (otherwise as many as there are cores), each makes a job of its own; `args` are pickled. A task that dies
-    with its worker is done again. With one worker, the job is made here.
+    with its worker is done again. With one worker, the job is made here. A `Cluster` does the same on other machines.
     """
+    if isinstance(workers, Cluster):
+        yield from workers.run_all(make, args, tasks, core_count())
+        return
     workers = core_count(workers) if workers is not None or can_travel(args) else 1
     if workers == 1:
         job = None

@@ -1,0 +1,92 @@
+"""Work on a cluster of Ray: the same results, whatever dies; wrong addresses."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import time
+from pathlib import Path
+
+import pytest
+from helpers import run_cli
+
+from unseen.arena.records import GAMES
+from unseen.arena.tournament import tournament
+from unseen.errors import UnseenError
+from unseen.run.cluster import TRIES, Cluster
+from unseen.run.workers import run_all
+
+cluster_utils = pytest.importorskip("ray.cluster_utils")
+
+
+class Counting:
+    """A job that gives tasks back, ends its process at some of them, and refuses one."""
+
+    def __init__(self, deadly=()):
+        self.deadly = deadly
+
+    def __call__(self, task):
+        if task in self.deadly:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if task == "wrong":
+            raise UnseenError("this task is wrong.")
+        return task
+
+
+@pytest.fixture(scope="module")
+def two_nodes():
+    """A cluster of two nodes on this machine, joined once for all tests, and the second of them; its processes find this file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", str(Path(__file__).parent))
+        nodes = cluster_utils.Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        second = nodes.add_node(num_cpus=1)
+        with Cluster(nodes.address).joined(1):
+            yield nodes, second
+        nodes.shutdown()
+
+
+def test_results_come_in_order_and_errors_are_told(two_nodes):
+    place = Cluster(two_nodes[0].address)
+    results = run_all(Counting, (), [*range(30), "wrong"], place)
+    assert [next(results) for _ in range(30)] == list(range(30))
+    with pytest.raises(UnseenError, match="this task is wrong"):
+        next(results)
+    with pytest.raises(UnseenError, match=f"ended before its work was done, {TRIES} times"):
+        list(run_all(Counting, ((2,),), range(4), place))
+
+
+def test_a_cluster_plays_the_same_games_and_a_node_that_is_killed_costs_time_only(two_nodes, tmp_path):
+    nodes, second = two_nodes
+    place, agents = Cluster(nodes.address), ["random", "pimc", "random"]
+    tournament("kuhn_poker", agents, 60, out=tmp_path / "here", seed=3, workers=1)
+    kills = []
+
+    def kill(result):
+        if len(result.record.games) > 20 and not kills:
+            kills.append(len(result.record.games))
+            nodes.remove_node(second, allow_graceful=False)
+
+    tournament("kuhn_poker", agents, 60, out=tmp_path / "there", seed=3, workers=place, watch=kill)
+    assert kills
+    assert (tmp_path / "here" / GAMES).read_bytes() == (tmp_path / "there" / GAMES).read_bytes()
+
+
+def test_addresses():
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{nobody.getsockname()[1]}"
+        began = time.monotonic()
+        done = run_cli("match", "kuhn_poker", "random", "random", "--cluster", address)
+        assert time.monotonic() - began < 20
+    assert done.returncode == 2
+    assert "nothing answers there" in done.stderr
+    for text in ("nowhere", "host:", ":1", "127.0.0.1:99999999"):
+        with pytest.raises(UnseenError, match="cluster"):
+            Cluster(text)
+
+
+def test_without_ray(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    with pytest.raises(UnseenError, match=r'pip install "unseen\[ray\]"'):
+        Cluster()
