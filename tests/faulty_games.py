@@ -140,6 +140,7 @@ ENTRIES: dict[str, Callable[[Game], object]] = {
     "exploitability": lambda game: unseen.exploitability(game, Strategy.uniform(game)),
     "best_response": lambda game: unseen.best_response(game, 0, Strategy.uniform(game)),
     "match": lambda game: unseen.match(game, "oos(simulations=50)", "random", games=4, workers=1),
+    "tournament": lambda game: unseen.tournament(game, ["oos(simulations=50)", "random"], 4, workers=1),
     "replay": lambda game: unseen.replay(game, "random", "ismcts(simulations=50)", 0),
     "measure": lambda game: unseen.measure(game, "random", workers=1),
     "make_agent": lambda game: unseen.make_agent("solved", game),
@@ -148,11 +149,11 @@ ENTRIES: dict[str, Callable[[Game], object]] = {
 }
 """Each public name that takes a game, with something that uses it."""
 NO_ENTRIES = {
-    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "BeliefTooLarge", "Budget", "Choice", "Comparison", "Convergence", "DepthLimited",
-    "Enumeration", "Extraction",
+    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "BeliefTooLarge", "Budget", "Choice", "Cluster", "Comparison", "Convergence",
+    "DepthLimited", "Enumeration", "Extraction",
     "Equilibrium", "Evaluation", "Game", "GameFault", "Info", "Losses", "Match", "Measured",
     "OnlineLearner", "Percept", "Playouts", "Position", "RuleError", "Solved",
-    "StrategyFileError", "UnseenError", "Values", "__version__", "backward_induction", "convergence",
+    "StrategyFileError", "Tournament", "UnseenError", "Values", "__version__", "backward_induction", "convergence",
     "depth_limited", "expected_loss", "game_names", "kernel", "load", "parameter", "piece", "rules",
 }  # fmt: skip
 """Public names that take none, or run nothing of it in compiled code."""
