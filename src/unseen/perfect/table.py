@@ -15,7 +15,7 @@ WAYS = 4
 """Slots in which the value of a state may be."""
 GENERATIONS = 255
 """Generations of values that can be told apart."""
-FEWEST_SLOTS = 1 << 12
+FEWEST_SLOTS = 1 << 15
 
 
 class Table(NamedTuple):
