@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 Floats = NDArray[np.float64]
+Z = 1.959963984540054
+"""The normal quantile of 95% intervals."""
 
 
 def margins(draws: ArrayLike) -> Floats:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.agents import Agent, Budget
-from unseen.arena.intervals import margin, of_pairs
+from unseen.arena.intervals import Z, margin, of_pairs
 from unseen.arena.names import check_agent, make_agent
 from unseen.arena.referee import Played, play
 from unseen.arena.sprt import SPRT
@@ -32,8 +32,6 @@ from unseen.show.results import Result
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Z = 1.959963984540054
-"""The normal quantile of 95% intervals."""
 ENOUGH = 20
 """Games that are enough for an interval from pairs."""
 

@@ -18,19 +18,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr
 
+from unseen.arena.intervals import Z
 from unseen.errors import UnseenError
 
 Floats = NDArray[np.float64]
 PER_UNIT = 400.0 / log(10.0)
 """Points of a rating in a natural unit."""
-Z = 1.959963984540054
-"""The normal quantile of 95% intervals."""
 FAR = 25.0
 """Natural units beyond which a rating has no end: somebody has won or lost all games."""
 WEAK = 1000.0 / PER_UNIT
@@ -62,14 +60,19 @@ class Ratings:
         return np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
 
     @property
+    def half(self) -> Floats:
+        """Half of each 95% interval, (n,)."""
+        return Z * self.error
+
+    @property
     def low(self) -> Floats:
         """The lower end of each 95% interval, (n,)."""
-        return self.rating - Z * self.error
+        return self.rating - self.half
 
     @property
     def high(self) -> Floats:
         """The upper end of each 95% interval, (n,)."""
-        return self.rating + Z * self.error
+        return self.rating + self.half
 
     @property
     def superiority(self) -> Floats:
@@ -80,14 +83,6 @@ class Ratings:
         with np.errstate(divide="ignore", invalid="ignore"):
             found: Floats = np.where(spread > 1e-9, ndtr(apart / spread), 0.5 + 0.5 * np.sign(apart))
         return found
-
-    def as_dict(self) -> list[dict[str, Any]]:
-        """The agents, the strongest first."""
-        return [
-            {"agent": self.names[i], "rating": float(self.rating[i]), "low": float(self.low[i]), "high": float(self.high[i]),
-             "games": int(self.games[i])}
-            for i in np.argsort(-self.rating, kind="stable")
-        ]  # fmt: skip
 
 
 def rate(

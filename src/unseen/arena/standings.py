@@ -160,7 +160,7 @@ class Standings:
         for i in self.order:
             name = self.names[i]
             row = [
-                name, f"{ratings.rating[i]:+.0f} ± {1.96 * ratings.error[i]:.0f}", f"{ratings.games[i]:,}", f"{self.mean[i]:+.3f}",
+                name, f"{ratings.rating[i]:+.0f} ± {ratings.half[i]:.0f}", f"{ratings.games[i]:,}", f"{self.mean[i]:+.3f}",
                 f"{1000 * seconds[i]:.1f}", f"{simulations[i]:,.0f}" if simulations[i] else "",
                 f"{mix[i]:.0%}", f"{against[i]:+.3f}",
             ]  # fmt: skip
@@ -212,7 +212,7 @@ class Standings:
         axes = figure.subplots()
         if self.ratings is not None:
             at = np.arange(len(order))
-            axes.errorbar(self.ratings.rating[order], at, xerr=1.96 * self.ratings.error[order], fmt="o", capsize=3, linewidth=1.2)
+            axes.errorbar(self.ratings.rating[order], at, xerr=self.ratings.half[order], fmt="o", capsize=3, linewidth=1.2)
             axes.set_yticks(at, [_short(self.names[k]) for k in order], fontsize=8)
         axes.axvline(self.anchor[1] if self.anchor else 0.0, color="black", linewidth=0.6)
         axes.grid(axis="x", alpha=0.3)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unseen.agents import Agent, Budget
+from unseen.arena.intervals import Z
 from unseen.arena.names import check_agent, make_agent
 from unseen.arena.records import Record, Row
 from unseen.arena.referee import Played, play
@@ -162,7 +163,7 @@ class Tournament(Result):
         if (ratings := standings.ratings) is not None:
             for i in standings.order:
                 rows[self.names[i]] = f"{ratings.rating[i]:+.0f}   (95%: {ratings.low[i]:+.0f} to {ratings.high[i]:+.0f})"
-            rows["moving first is worth"] = f"{ratings.advantage:+.0f} ± {1.96 * ratings.advantage_error:.0f}"
+            rows["moving first is worth"] = f"{ratings.advantage:+.0f} ± {Z * ratings.advantage_error:.0f}"
         rows["games played"] = len(self.record.games)
         return rows | self.notes()
 
@@ -336,7 +337,7 @@ def leaders(result: Tournament, most: int = 4) -> str:
     standings = result.overall
     if (ratings := standings.ratings) is None:
         return ""
-    shown = [f"{result.names[i]} {ratings.rating[i]:+.0f} ± {1.96 * ratings.error[i]:.0f}" for i in standings.order[:most]]
+    shown = [f"{result.names[i]} {ratings.rating[i]:+.0f} ± {ratings.half[i]:.0f}" for i in standings.order[:most]]
     return ", ".join(shown) + (" ..." if len(result.names) > most else "")
 
 

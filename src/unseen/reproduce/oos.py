@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from math import sqrt
 from pathlib import Path
 
-from unseen.arena.matches import Z, match
+from unseen.arena.intervals import Z
+from unseen.arena.matches import match
 from unseen.arena.measures import measure
 from unseen.reproduce.cells import Cell, Cells
 from unseen.reproduce.page import Claim, Say, claims_table, page_name, write_page
