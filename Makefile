@@ -35,6 +35,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/solvers.py
 	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/perfect.py
+	$(BIN)/python benchmarks/arena.py
 
 counts: $(VENV)/.dev
 	$(BIN)/python benchmarks/games.py --counts

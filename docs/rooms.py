@@ -28,9 +28,9 @@ ORDER = [
     "perfect.knowledge", "perfect.mixing", "perfect.agents", "arena.names", "arena.referee", "arena.human", "arena.intervals",
     "arena.ratings", "arena.sprt", "arena.matches", "arena.measures", "arena.plans", "arena.losses", "arena.extraction",
     "arena.comparison", "arena.records", "arena.standings", "arena.tournament_page", "arena.tournament", "bench",
-    "reproduce.page", "reproduce.cells", "reproduce.mccfr", "reproduce.oos", "reproduce.smmcts_setup", "reproduce.smmcts_page",
-    "reproduce.smmcts", "reproduce.ppp_page", "reproduce.ppp", "cli.common", "cli.games", "cli.exact", "cli.solving",
-    "cli.searching", "cli", "__main__",
+    "reproduce.page", "reproduce.cells", "reproduce.mccfr", "reproduce.oos", "reproduce.oos_matches",
+    "reproduce.smmcts_setup", "reproduce.smmcts_page", "reproduce.smmcts", "reproduce.ppp_page", "reproduce.ppp", "cli.common",
+    "cli.games", "cli.exact", "cli.solving", "cli.searching", "cli", "__main__",
 ]  # fmt: skip
 """Every module; of `games`, the parts may import each other."""
 APART = {("search", "solving"), ("solving", "search")}

@@ -28,7 +28,7 @@ from unseen.arena.names import AGENTS, make_agent
 from unseen.arena.referee import play
 from unseen.enumeration.whole import example_histories
 from unseen.exact.treeplex import treeplex
-from unseen.reproduce import oos
+from unseen.reproduce import oos, oos_matches
 from unseen.search import agents as search_agents
 from unseen.search import searcher
 from unseen.solving import job as solving_job
@@ -525,3 +525,23 @@ def test_the_paper_is_reproduced(tmp_path, monkeypatch):
     assert json.loads(again.stdout) == result
     assert "stitched IST 0" in again.stderr  # what was made with other arguments is made anew
     assert "stitched PST" not in again.stderr
+
+
+def test_the_papers_matches_are_played(tmp_path, monkeypatch):
+    """In Kuhn poker, a few games: a page with rates, claims, and nothing played twice."""
+    panel = oos_matches.Panel(
+        "Kuhn", "kuhn_poker", 0.9, oos_matches._pairs("IST", "PST"), {10: 8, 20: 6}, (("1 s", 0.5), ("2 s", 2.0))
+    )
+    monkeypatch.setattr(oos_matches, "FULL", oos_matches.Scale((panel,), batches=2))
+    said, again = [], []
+    claims = oos_matches.reproduce(tmp_path, say=said.append, workers=1)
+    assert [claim.text for claim in claims] == [
+        f"Kuhn: OOS wins {x} of games against ISMCTS ({y})" for x, y in (("50.0%", "1 s"), ("200.0%", "2 s"))
+    ]
+    assert claims[1].held is False
+    assert len(said) == 2 * 2 * 3
+    page = (tmp_path / "page.md").read_text()
+    assert "| Kuhn | IST | ISMCTS | 10 | 16 |" in page
+    assert "did not hold" in page
+    assert oos_matches.reproduce(tmp_path, say=again.append, workers=1) == claims
+    assert not again

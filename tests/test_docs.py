@@ -62,3 +62,11 @@ def test_the_demo_runs(tmp_path, monkeypatch):
     monkeypatch.setattr(demo, "BUDGETS", (10, 100))
     demo.main()
     assert {path.name for path in tmp_path.glob("demo/*")} == {"solved.png", "searches.png", "leduc.strategy"}
+
+
+def test_the_example_of_ratings_runs(tmp_path):
+    """With fewer games."""
+    example = runpy.run_path(str(ROOT / "examples/leduc_ratings.py"))
+    found = example["main"](4, tmp_path / "ratings")
+    assert found.standings(0).exploitability["solved"] < 0.01
+    assert (tmp_path / "ratings/page.html").exists()

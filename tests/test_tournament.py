@@ -216,7 +216,23 @@ def test_exploitability_beside_ratings(tmp_path):
     exploited = {row["agent"]: row["exploitability"] for row in found.as_dict()["ratings"]}
     assert exploited["random"] == pytest.approx(11 / 12)
     assert exploited["solved"] < 0.01
-    assert (tmp_path / "t" / "solved_0_1.strategy").exists()  # it was solved once, and all workers have that
+
+
+def test_exploitability_comes_by_itself_only_where_it_is_cheap(monkeypatch):
+    assert tournament("kuhn_poker", ["random", "solved"], 2, workers=1).exploitability[0].keys() == {"random", "solved"}
+    assert not tournament("kuhn_poker", ["random", "solved"], 2, workers=1, exploitability=False).exploitability
+    monkeypatch.setattr("unseen.arena.tournament.AFFORDABLE", 0.0)
+    assert not any(tournament("kuhn_poker", ["random", "solved"], 2, workers=1).exploitability)
+    monkeypatch.setattr("unseen.arena.tournament.SMALL", 10)
+    assert not any(tournament("leduc_poker", ["random", "solved"], 2, workers=1).exploitability)
+
+
+def test_an_agent_that_solves_the_game_does_it_once(monkeypatch):
+    made, make = [], unseen.make_agent
+    monkeypatch.setattr("unseen.arena.names.make_agent", lambda spec, game: made.append(spec) or make(spec, game))
+    result = tournament("kuhn_poker", ["solved", "random", "solved(until=0.1)"], 2, workers=2, exploitability=False)
+    assert made == ["solved", "solved(until=0.1)"]
+    assert len(result.record.games) == 6
 
 
 def test_a_cycle_shows_as_a_mix():

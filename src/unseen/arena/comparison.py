@@ -127,14 +127,14 @@ def compare(
     return Comparison(game, list(agents), pairs, games, time.perf_counter() - began)
 
 
-def strategy_of(game: Game, name: str, seed: int | None, workers: Workers, progress: bool | None) -> Strategy:
-    """The strategy that an agent plays."""
+def strategy_of(game: Game, name: str, seed: int | None, workers: Workers, progress: bool | None, **known: Any) -> Strategy:
+    """The strategy that an agent plays; what else is `known` is for `extract`."""
     agent = make_agent(name, game)
     if isinstance(agent, RandomAgent):
         return Strategy.uniform(game)
     if isinstance(agent, StrategyAgent):
         return agent.strategy
-    found = extract(game, name, seed=seed, workers=workers, progress=progress)
+    found = extract(game, name, seed=seed, workers=workers, progress=progress, **known)
     if not found.is_complete:
         raise KeyboardInterrupt
     return found.strategy

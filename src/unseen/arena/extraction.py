@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.agents import Agent
+from unseen.agents import Agent, Budget
 from unseen.arena.measures import measure
 from unseen.arena.names import check_agent, make_agent
 from unseen.enumeration.symmetry import Images, reduction
@@ -81,8 +81,9 @@ class Extraction(Result):
 
 
 def extract(
-    game: Game | str, agent: str, *, seed: int | None = None, workers: Workers = None, save: Path | str | None = None,
-    resume: bool = False, progress: bool | None = None,
+    game: Game | str, agent: str, *, seed: int | None = None, workers: Workers = None, budget: Budget | None = None,
+    save: Path | str | None = None, resume: bool = False, progress: bool | None = None, form: SequenceForm | None = None,
+    walked: Enumeration | None = None,
 ) -> Extraction:  # fmt: skip
     """The strategy that an agent plays, by asking it at every information set. Ctrl-C keeps what there is.
 
@@ -90,29 +91,35 @@ def extract(
     - `agent`: what names one.
     - `seed`: needed for an agent that draws random numbers; each question then has its own.
     - `workers`: processes to use; otherwise one a core.
+    - `budget`: what an agent that does not say itself may spend on a move.
     - `save`: a file in which answers are kept; `resume` goes on from there.
     - `progress`: None shows a bar if a person is watching, True always, False never.
+    - `form`, `walked`: the game's sequence form and the game enumerated, whole, if there are such already.
     """
     game, began = load(game), time.perf_counter()
     check_agent(agent, game)
     asked = make_agent(agent, game)
     for who in (0, 1):
-        asked.begin(game, who, 0)
+        asked.begin(game, who, 0, budget)
         if seed is None and not asked.is_certain:
             raise UnseenError(f"agent {agent!r} draws random numbers, so its strategy depends on a seed: give one.")
     if asked.question is None:
         path = None if save is None else Path(save)
-        found = measure(game, agent, "stitching", seed=seed or 0, workers=workers, save=path, resume=resume, progress=progress)
+        found = measure(
+            game, agent, "stitching", seed=seed or 0, workers=workers, budget=budget, save=path, resume=resume, progress=progress,
+            form=form, walked=walked,
+        )  # fmt: skip
         return Extraction(agent, found.strategy, found.searches, time.perf_counter() - began, found.is_complete)
-    walked, form = walk(game, seed is None, progress)
-    actions, cells = full_actions(walked, form.images)
-    questions, number = all_questions(game, agent, walked, actions, is_unseeded=seed is None)
+    less, form = walk(game, seed is None, progress)
+    actions, cells = full_actions(less, form.images)
+    questions, number = all_questions(game, agent, less, actions, seed is None, budget)
     tasks = [questions[k : k + PER_TASK] for k in range(0, len(questions), PER_TASK)]
     rows = Rows(len(tasks), 1 + PER_TASK * game.num_actions, "questions")
     about = {"method": "extract", "agent": agent, "seed": seed, "questions": len(questions), "order": "depth first"}
-    rows.run(game, Asking, (game, agent, seed or 0), tasks, about, save, resume, workers, None, progress)
+    about |= {"budget": repr(budget)} if budget else {}
+    rows.run(game, Asking, (game, agent, seed or 0, budget), tasks, about, save, resume, workers, None, progress)
     answers = rows.results[:, 1:].reshape(-1, game.num_actions)
-    behaviours = as_behaviours(walked, answers[number], actions, cells)
+    behaviours = as_behaviours(less, answers[number], actions, cells)
     return Extraction(agent, form.strategy(*behaviours), len(questions), time.perf_counter() - began, rows.is_complete)
 
 
@@ -126,7 +133,7 @@ def walk(game: Game, is_symmetric: bool, progress: bool | None) -> tuple[Enumera
 def different_questions(game: Game, agent: str) -> list[Question]:
     """All that an agent, which draws no random numbers, can be asked."""
     walked, form = walk(game, True, None)
-    return all_questions(game, agent, walked, full_actions(walked, form.images)[0], is_unseeded=True)[0]
+    return all_questions(game, agent, walked, full_actions(walked, form.images)[0], True, None)[0]
 
 
 def full_actions(walked: Enumeration, images: Images | None) -> tuple[list[list[int]], list[list[int]]]:
@@ -144,15 +151,16 @@ def full_actions(walked: Enumeration, images: Images | None) -> tuple[list[list[
 
 
 def all_questions(
-    game: Game, agent: str, walked: Enumeration, actions: Sequence[list[int]], is_unseeded: bool
-) -> tuple[list[Question], NDArray[np.int64]]:
+    game: Game, agent: str, walked: Enumeration, actions: Sequence[list[int]], is_unseeded: bool,
+    budget: Budget | None,
+) -> tuple[list[Question], NDArray[np.int64]]:  # fmt: skip
     """The different questions, and which one each information set asks. Agents are kept only on the way to where it has come."""
     recall, sets = walked.recall, walked.sets
     below, set_at = ways_to(recall.parent, sets.node)
     asked = make_agent(agent, game)
     stack: list[tuple[int, Agent]] = []
     for who in (1, 0):
-        asked.begin(game, who, 0)
+        asked.begin(game, who, 0, budget)
         stack.append((who, asked.fork(0)))
     known: dict[bytes, int] = {}
     questions: list[Question] = []
@@ -197,14 +205,14 @@ def ways_to(parent: NDArray[np.int32], nodes: NDArray[np.int32]) -> tuple[dict[i
 class Asking:
     """Asks an agent some questions; a row is how many, and the probabilities of all actions for each."""
 
-    def __init__(self, game: Game, agent: str, seed: int) -> None:
-        self.game, self.agent, self.seed = game, make_agent(agent, game), seed
+    def __init__(self, game: Game, agent: str, seed: int, budget: Budget | None) -> None:
+        self.game, self.agent, self.seed, self.budget = game, make_agent(agent, game), seed, budget
 
     def __call__(self, task: Sequence[Question]) -> NDArray[np.float64]:
         row = np.zeros((PER_TASK, self.game.num_actions))
         for chances, (player, seen, actions) in zip(row, task, strict=False):
             seed = np.random.SeedSequence([self.seed, player, *(token for percept in seen for token in percept)])
-            self.agent.begin(self.game, player, int(seed.generate_state(1)[0]))
+            self.agent.begin(self.game, player, int(seed.generate_state(1)[0]), self.budget)
             for percept in seen:
                 self.agent.observe(percept)
             for action, chance in self.agent.choose(actions).items():

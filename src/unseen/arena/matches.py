@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from unseen.agents import Agent, Budget
 from unseen.arena.intervals import Z, margin, of_pairs
-from unseen.arena.names import check_agent, make_agent
+from unseen.arena.names import check_agent, make_agent, prepared
 from unseen.arena.referee import Played, play
 from unseen.arena.sprt import SPRT
 from unseen.errors import UnseenError
@@ -216,7 +216,8 @@ def match(
         workers = min(core_count(workers or 1), games)
     try:
         with watched(progress, f"{names[0]} against {names[1]}", "games") as tick:
-            for played in run_all(_Table, (game, (first, second), seed, budget, limit, paired), range(games), workers):
+            agents = [prepared(agent, game) for agent in (first, second)]
+            for played in run_all(_Table, (game, agents, seed, budget, limit, paired), range(games), workers):
                 with InterruptsHeld() as interrupts:  # a game is noted everywhere or nowhere
                     result.games.append(played)
                     if out is not None:

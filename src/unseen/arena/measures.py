@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.agents import Agent, Budget
-from unseen.arena.names import check_agent, make_agent
+from unseen.arena.names import check_agent, make_agent, prepared
 from unseen.arena.referee import seeds
 from unseen.enumeration.walk import COUNT, new_sink
 from unseen.enumeration.walker import Enumeration
@@ -120,6 +120,7 @@ def measure(
     game: Game | str, agent: str | Agent, method: str = "stitching", *, games: int = 100, seed: int = 0,
     workers: Workers = None, budget: Budget | None = None, save: Path | None = None, resume: bool = False,
     watch: Watcher | None = None, progress: bool | None = None, form: SequenceForm | None = None,
+    walked: Enumeration | None = None,
 ) -> Measured:  # fmt: skip
     """The exact exploitability of the strategy that an agent plays. Ctrl-C ends the work and evaluates what there is.
 
@@ -135,7 +136,7 @@ def measure(
     - `save`: a file in which what has been found is kept; `resume` goes on from there.
     - `watch`: a function that is called with parts done, parts in all, and simulations made.
     - `progress`: None shows a bar if a person is watching, True always, False never.
-    - `form`: the game's sequence form, if there is one already.
+    - `form`: the game's sequence form, if there is one already; `walked`: the game enumerated, likewise.
     """
     game = load(game)
     if method not in METHODS:
@@ -146,9 +147,9 @@ def measure(
     name = agent if isinstance(agent, str) else agent.name
     if isinstance(agent, str):
         check_agent(agent, game)
-    found_sets = enumerate_game(game, store=form is None, progress=progress)
-    form = form or SequenceForm(game, found=found_sets)
-    found_sets = replace(found_sets, sink=new_sink(COUNT))  # workers need no payoffs
+    walked = walked or enumerate_game(game, store=form is None, progress=progress)
+    form = form or SequenceForm(game, found=walked)
+    walked = replace(walked, sink=new_sink(COUNT))  # workers need no payoffs
     trees = form.players
     tasks: list[Any] = stitching_tasks(trees) if method == "stitching" else list(range(games if method == "aggregate" else 1))
     about = {"method": method, "agent": name, "seed": seed, "budget": repr(budget), "tasks": len(tasks)}
@@ -163,7 +164,7 @@ def measure(
     make = METHODS[method]
     try:
         with watched(progress, f"{method} of {name}", "simulations") as tick:
-            results = run_all(make, (game, agent, seed, budget, found_sets), [tasks[k] for k in todo], workers)
+            results = run_all(make, (game, prepared(agent, game), seed, budget, walked), [tasks[k] for k in todo], workers)
             for k, result in zip(todo, results, strict=True):
                 with InterruptsHeld() as interrupts:  # a part is added whole or not at all
                     found.add(k, result)

@@ -52,6 +52,12 @@ def make_agent(spec: str, game: Game | str) -> Agent:
     return AGENTS[name].make(game, spec, read_all(f"agent {name}", AGENTS[name].options, given, "option"))
 
 
+def prepared(spec: str | Agent, game: Game) -> str | Agent:
+    """An agent that workers are to have: one that solves the game is made here, once, and sent to them; others they make."""
+    is_named = isinstance(spec, str) and not os.path.isfile(spec)
+    return make_agent(spec, game) if is_named and parse(spec, "agent")[0] == "solved" else spec  # type: ignore[arg-type]
+
+
 def _own_agent(name: str, given: dict[str, object]) -> Agent:
     """An agent of a user's own."""
     cls = class_in_file(name, Agent, "agent")

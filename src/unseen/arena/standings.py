@@ -150,9 +150,9 @@ class Standings:
 
     def rating_rows(self) -> tuple[list[str], list[list[str]]]:
         """The head and the rows of the table of ratings."""
-        head = ["agent", "rating (95%)", "games", "mean", "ms a move", "simulations", "Nash", "against it"]
+        head = ["agent", "rating (95%)", "games", "mean", "ms", "sims", "Nash", "vs Nash"]
         known, ratings = self.exploitability or {}, self.ratings
-        head += ["exploitable (sum)"] if known else []
+        head += ["exploitable"] if known else []
         rows: list[list[str]] = []
         if ratings is None:
             return head, rows
@@ -162,9 +162,9 @@ class Standings:
             row = [
                 name, f"{ratings.rating[i]:+.0f} ± {ratings.half[i]:.0f}", f"{ratings.games[i]:,}", f"{self.mean[i]:+.3f}",
                 f"{1000 * seconds[i]:.1f}", f"{simulations[i]:,.0f}" if simulations[i] else "",
-                f"{mix[i]:.0%}", f"{against[i]:+.3f}",
+                f"{mix[i]:.0%}", f"{against[i]:+.2f}",
             ]  # fmt: skip
-            rows.append(row + ([f"{known[name]:.4g}" if name in known else ""] if known else []))
+            rows.append(row + ([f"{known[name]:.3f}" if name in known else ""] if known else []))
         return head, rows
 
     def cross_rows(self) -> tuple[list[str], list[list[str]]]:

@@ -16,7 +16,7 @@ import numpy as np
 
 from unseen.agents import Agent, Budget
 from unseen.arena.intervals import Z
-from unseen.arena.names import check_agent, make_agent
+from unseen.arena.names import check_agent, make_agent, prepared
 from unseen.arena.records import Record, Row
 from unseen.arena.referee import Played, play
 from unseen.arena.sprt import SPRT
@@ -24,8 +24,8 @@ from unseen.arena.standings import Standings, numbered
 from unseen.arena.tournament_page import write_pages
 from unseen.errors import UnseenError
 from unseen.game import Game
-from unseen.loading import load, parse
-from unseen.run.progress import InterruptsHeld, watched
+from unseen.loading import load
+from unseen.run.progress import InterruptsHeld, LiveTable
 from unseen.run.workers import Workers, run_all
 from unseen.show.results import Result
 from unseen.version import __version__
@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SEATS = 2
-REFRESH_SECONDS = 1.0
+SMALL = 5_000_000
+"""Histories of a game that is enumerated without being asked for."""
+AFFORDABLE = 30.0
+"""Seconds of thought, at all information sets together, for which an agent's exploitability is computed without being asked for."""
 Watch = Callable[["Tournament"], None]
 
 
@@ -66,15 +69,13 @@ class Schedule:
 class Tables:
     """Plays pairs of games. Agents are made when they are first needed, and stay."""
 
-    def __init__(self, schedule: Schedule, stand_ins: dict[tuple[int, int], str]) -> None:
-        self.schedule, self.stand_ins = schedule, stand_ins
-        self.made: dict[tuple[int, int], Agent] = {}
+    def __init__(self, schedule: Schedule, made: dict[tuple[int, int], Agent]) -> None:
+        self.schedule, self.made = schedule, made
 
     def agent(self, game: int, number: int) -> Agent:
         place = game, number
         if place not in self.made:
-            name = self.stand_ins.get(place, self.schedule.agents[number])
-            self.made[place] = make_agent(name, self.schedule.games[game])
+            self.made[place] = make_agent(self.schedule.agents[number], self.schedule.games[game])
         return self.made[place]
 
     def __call__(self, task: int) -> list[tuple[Played, list[int]]]:
@@ -203,13 +204,17 @@ class Tournament(Result):
 
 
 def ratings_table(standings: Standings, caption: str = "") -> Table:
+    """The ratings for a terminal: the columns that fit there; the page has all."""
     from rich.table import Table
     from rich.text import Text
 
     head, rows = standings.rating_rows()
-    table = Table(*head, title=Text(standings.title), caption=Text(caption) if caption else None)
+    table = Table(title=Text(standings.title), caption=Text(caption) if caption else None)
+    columns = [k for k, name in enumerate(head) if name not in ("sims", "vs Nash")]
+    for k in columns:  # where there is little room, names of agents take several lines
+        table.add_column(head[k], no_wrap=k > 0, overflow="fold")
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(row[k]) for k in columns))
     return table
 
 
@@ -217,7 +222,7 @@ def tournament(
     game: Game | str | Sequence[Game | str], agents: Sequence[str], games: int = 100, *, out: Path | str | None = None,
     resume: bool = False, gauntlet: bool = False, seed: int = 0, workers: Workers = None, budget: Budget | None = None,
     limit: float | None = None, anchor: tuple[str, float] | None = None, sprt: tuple[float, float] | None = None,
-    exploitability: bool = False, watch: Watch | None = None, progress: bool | None = None,
+    exploitability: bool | None = None, watch: Watch | None = None, progress: bool | None = None,
 ) -> Tournament:  # fmt: skip
     """Let agents play every one against every one. Ctrl-C ends it and keeps the games that were played.
 
@@ -232,9 +237,10 @@ def tournament(
     - `limit`: an agent that takes more seconds than this for a move loses the game.
     - `anchor`: an agent and its rating; otherwise ratings have a mean of 0.
     - `sprt`: for two agents: stop when it is decided by which of two differences of ratings the first one is stronger.
-    - `exploitability`: whether to compute, for each agent and game, what its whole strategy can be exploited for.
+    - `exploitability`: whether to compute, for each agent and game, what its whole strategy can be exploited for; None: where the
+      game is small and the agent fast.
     - `watch`: a function that is called after each pair of games.
-    - `progress`: None shows a table if a person is watching, True always, False never.
+    - `progress`: None shows a live table if a person is watching, True always, False never.
     """
     loaded = tuple(map(load, [game] if isinstance(game, (Game, str)) else game))
     names = numbered(agents)
@@ -254,8 +260,12 @@ def tournament(
     record = Record(Path(out) if out is not None else None, settings_of(schedule, names), resume)
     result = Tournament(schedule, names, record, anchor, SPRT(*sprt) if sprt else None)
     run(result, workers, watch, progress)
-    if exploitability and not result.stopped:
-        result.exploitability = [exploitabilities(result, each, workers, progress) for each in loaded]
+    try:
+        if exploitability is not False and not result.stopped:
+            places = range(len(loaded))
+            result.exploitability = [exploitabilities(result, k, workers, progress, bool(exploitability)) for k in places]
+    except KeyboardInterrupt:
+        result.stopped = True
     if record.folder is not None:
         parts = [result.overall, *(result.standings(k) for k in range(len(loaded)) if len(loaded) > 1)]
         about = f"{len(record.games):,} games, seed {seed}."
@@ -276,21 +286,18 @@ def settings_of(schedule: Schedule, names: Sequence[str]) -> dict[str, Any]:
 def run(result: Tournament, workers: Workers, watch: Watch | None, progress: bool | None) -> None:
     """Play what has not been played."""
     schedule, record = result.schedule, result.record
-    first = len(record.games) // SEATS
+    first, began = len(record.games) // SEATS, time.monotonic()
     if result.sprt is not None:
         result.sprt = result.sprt.after(scores(result, record.games))
     if first >= schedule.tasks or is_decided(result):
         return
     try:
-        with watched(progress, "tournament", "games") as tick:
-            stand_ins, shown = solved_once(result), 0.0
-            tasks = range(first, schedule.tasks)
-            for task, played in zip(tasks, run_all(Tables, (schedule, stand_ins), tasks, workers), strict=False):
+        with LiveTable(progress, lambda: live_table(result, began, first)) as show:
+            made, tasks = solved_once(result), range(first, schedule.tasks)
+            for task, played in zip(tasks, run_all(Tables, (schedule, made), tasks, workers), strict=False):
                 with InterruptsHeld() as interrupts:  # a pair is noted everywhere or nowhere
                     record.add(*rows_of(result, task, played))
-                if time.monotonic() - shown > REFRESH_SECONDS:
-                    shown = time.monotonic()
-                    tick(len(record.games), f"of {SEATS * schedule.tasks:,}; {leaders(result)}")
+                show()
                 if watch is not None:
                     watch(result)
                 if result.sprt is not None:
@@ -332,33 +339,46 @@ def is_decided(result: Tournament) -> bool:
     return result.sprt is not None and result.sprt.accepted is not None
 
 
-def leaders(result: Tournament, most: int = 4) -> str:
-    """The strongest agents so far, in a line."""
-    standings = result.overall
-    if (ratings := standings.ratings) is None:
-        return ""
-    shown = [f"{result.names[i]} {ratings.rating[i]:+.0f} ± {ratings.half[i]:.0f}" for i in standings.order[:most]]
-    return ", ".join(shown) + (" ..." if len(result.names) > most else "")
+def live_table(result: Tournament, began: float, first: int) -> Table:
+    """The ratings so far, and how far it has come since it `began` with pair number `first`."""
+    played, seconds = len(result.record.games), time.monotonic() - began
+    rate = (played - SEATS * first) / seconds if seconds else 0.0
+    far = f"{played:,} of {SEATS * result.schedule.tasks:,} games, {rate:,.1f} games/s, {seconds:,.0f} s"
+    return ratings_table(result.overall, far)
 
 
-def solved_once(result: Tournament) -> dict[tuple[int, int], str]:
-    """Strategy files in place of agents that would solve the game in each worker anew, by game and agent; none without a folder."""
-    folder, found = result.record.folder, dict[tuple[int, int], str]()
-    for k, game in enumerate(result.games):
-        for number, spec in enumerate(result.schedule.agents):
-            if folder is not None and ".strategy" not in spec and parse(spec, "agent")[0] == "solved":
-                file = folder / f"solved_{k}_{number}.strategy"
-                if not file.exists():
-                    make_agent(spec, game).strategy.save(file)  # type: ignore[attr-defined]
-                found[k, number] = str(file)
+def solved_once(result: Tournament) -> dict[tuple[int, int], Agent]:
+    """Agents that have solved the game, by game and number: made here, once, and sent to all workers."""
+    places = [(game, number) for game in range(len(result.games)) for number in range(len(result.names))]
+    made = {place: prepared(result.schedule.agents[place[1]], result.games[place[0]]) for place in places}
+    return {place: agent for place, agent in made.items() if isinstance(agent, Agent)}
+
+
+def exploitabilities(result: Tournament, number: int, workers: Workers, progress: bool | None, everyone: bool) -> dict[str, float]:
+    """What the whole strategies of agents can be exploited for in game `number`; unless it must be known of `everyone`, only where
+    the game is small and an agent fast."""
+    from unseen.arena.comparison import strategy_of
+    from unseen.enumeration.whole import enumerate_game
+    from unseen.exact.sequence_form import SequenceForm
+
+    game, schedule, found = result.games[number], result.schedule, dict[str, float]()
+    try:
+        walked = enumerate_game(game, store=True, progress=progress if everyone else _stop_if_large)
+    except _TooLarge:
+        return found
+    form, (seconds, _) = SequenceForm(game, found=walked), result.standings(number).thought
+    for k, (name, spec) in enumerate(zip(result.names, schedule.agents, strict=True)):
+        is_fast = seconds[k] * sum(form.infosets) <= AFFORDABLE and ".py:" not in spec  # a user's own agent may do anything
+        if everyone or is_fast:
+            strategy = strategy_of(game, spec, schedule.seed, workers, progress, budget=schedule.budget, form=form, walked=walked)
+            found[name] = form.evaluate(strategy).exploitability
     return found
 
 
-def exploitabilities(result: Tournament, game: Game, workers: Workers, progress: bool | None) -> dict[str, float]:
-    """What the whole strategy of each agent can be exploited for."""
-    from unseen.arena.comparison import strategy_of
-    from unseen.exact.sequence_form import SequenceForm
+class _TooLarge(Exception):
+    """The game has more histories than are enumerated without being asked for."""
 
-    form = SequenceForm(game, progress=progress)
-    strategies = [strategy_of(game, spec, result.schedule.seed, workers, progress) for spec in result.schedule.agents]
-    return {name: form.evaluate(each).exploitability for name, each in zip(result.names, strategies, strict=True)}
+
+def _stop_if_large(histories: int) -> None:
+    if histories > SMALL:
+        raise _TooLarge

@@ -14,7 +14,8 @@ from unseen.show.markdown import html_table, table
 EXPLAINED = (
     "Ratings are by maximum likelihood, with draws and an advantage of moving first; 400 points are odds of ten to one. Games come "
     "in pairs with the same chance and the seats changed, which the 95% intervals allow for. *Nash* is the share that an agent has "
-    "in an equilibrium of the game in which agents are named, *against Nash* what it gets there; mean payoffs are those of a game."
+    "in an equilibrium of the game in which agents are named, *vs Nash* what it gets there; *mean* is the payoff of a game, *ms* "
+    "and *sims* are milliseconds and simulations a move, *exploitable* what best responses to the whole strategy get, in sum."
 )
 STYLE = (
     "body{font-family:sans-serif;margin:2em}table{border-collapse:collapse;margin:1em 0}"

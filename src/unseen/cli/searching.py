@@ -196,8 +196,8 @@ def tournament(
     anchor: Annotated[str | None, typer.Option(help="An agent and its rating: 'random=0'; otherwise the mean is 0.")] = None,
     sprt: Annotated[str | None, typer.Option(help="For two agents: stop when one of two differences, such as 0,10, fits.")] = None,
     exploitability: Annotated[
-        bool, typer.Option("--exploitability", help="Also compute what each agent's whole strategy can be exploited for, exactly.")
-    ] = False,
+        bool | None, typer.Option(help="What each agent can be exploited for, exactly; otherwise only where that is fast.")
+    ] = None,
     simulations: Simulations = 0, seconds: Seconds = 0.0,
     limit: Annotated[float | None, typer.Option(min=0.0, help="An agent that takes longer for a move loses the game.")] = None,
     workers: Workers = None, cluster: ClusterAddress = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,

@@ -98,7 +98,7 @@ def plot(
 
 @command
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="mccfr, oos, smmcts or ppp.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="mccfr, oos, oos_matches, smmcts or ppp.")],
     out: Annotated[Path | None, typer.Option(help="The folder for the page, its picture and all runs: reproduced/PAPER.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller versions of the games, a few minutes.")] = False,
     nodes: Annotated[int | None, typer.Option(min=1000, help="mccfr: histories that each algorithm may visit.")] = None,
@@ -108,12 +108,12 @@ def reproduce(
 
     Runs that are complete in the folder are not done again, so an experiment that was stopped goes on.
     """
-    from unseen.reproduce import mccfr, oos, ppp, smmcts
+    from unseen.reproduce import mccfr, oos, oos_matches, ppp, smmcts
     from unseen.reproduce.page import page_name
 
-    searches = {"oos": oos.reproduce, "smmcts": smmcts.reproduce, "ppp": ppp.reproduce}
+    searches = {module.__name__.rpartition(".")[2]: module.reproduce for module in (oos, oos_matches, smmcts, ppp)}
     if paper != "mccfr" and paper not in searches:
-        raise UnseenError(f"paper is {paper!r}, but must be mccfr, oos, smmcts or ppp.")
+        raise UnseenError(f"paper is {paper!r}, but must be mccfr, {', '.join(searches)}.")
     if paper in searches and nodes is not None:
         raise UnseenError(f"--nodes is for mccfr, not for {paper}.")
 

@@ -76,6 +76,37 @@ class ProgressBar:
             self.bar.stop()
 
 
+class LiveTable:
+    """A table that is drawn anew as work goes on, if a person is watching or `progress` is True; a context manager to be called."""
+
+    def __init__(self, progress: bool | None, table: Callable[[], Any]) -> None:
+        self.is_shown = progress or (progress is None and sys.stderr.isatty())
+        self.table = table
+        self.live: Any = None
+        self.due = time.monotonic() + SHOW_AFTER_SECONDS
+
+    def __enter__(self) -> LiveTable:
+        return self
+
+    def __call__(self) -> None:
+        """Something is new."""
+        began = time.monotonic()
+        if not self.is_shown or began < self.due:
+            return
+        if self.live is None:
+            from rich.console import Console
+            from rich.live import Live
+
+            self.live = Live(console=Console(stderr=True), transient=True, auto_refresh=False)
+            self.live.start()
+        self.live.update(self.table(), refresh=True)
+        self.due = began + max(1.0, 20.0 * (time.monotonic() - began))  # drawing takes little of the time
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if self.live is not None:
+            self.live.stop()
+
+
 class InterruptsHeld:
     """While this is entered, Ctrl-C is only counted; the second one raises KeyboardInterrupt as usual."""
 
