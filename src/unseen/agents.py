@@ -100,6 +100,10 @@ class Agent(ABC):
         """What its choice depends on, if it can say: equal questions have equal answers, whatever was seen before them."""
         return None
 
+    def whole(self) -> Strategy | None:
+        """Its whole strategy, if it can say that at once."""
+        return None
+
     @property
     def simulations_made(self) -> int:
         """How many simulations it has made since `begin`."""
@@ -145,3 +149,6 @@ class StrategyAgent(Agent):
 
     def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
         return self.strategy.at(history_key(self.seat, self.seen), actions)
+
+    def whole(self) -> Strategy:
+        return self.strategy

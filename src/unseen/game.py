@@ -48,7 +48,7 @@ PUBLIC = 2
 """The viewer that sees public tokens only; also the place of the public token in `tell`."""
 
 MAX_TOKEN = 2**31 - 1
-_NOT_PARAMETERS = ("num_actions", "num_outcomes", "max_length", "simultaneous", "name", "is_tried")
+_NOT_PARAMETERS = ("num_actions", "num_outcomes", "max_length", "simultaneous", "name", "is_tried", "encoding_size")
 
 
 class PlainState:
@@ -140,6 +140,10 @@ class Game(Declared, Compiled):
     """Whether `between_rounds` is written."""
     knows_bits: ClassVar[bool] = False
     """Whether `bits` is written, and `actions` not rewritten since."""
+    encoding_size: int = 0
+    """How many numbers `encode` writes. None unless a game says so."""
+    encodes: ClassVar[bool] = False
+    """Whether `encode` is written."""
     plain_state: ClassVar[type[PlainState]]
     """The class of states that the rules see when they run as plain Python."""
 
@@ -160,6 +164,7 @@ class Game(Declared, Compiled):
         cls.uniform_chance = cls.chance is Game.chance
         cls.lays_open, cls.has_knowledge = cls.lay_open is not Game.lay_open, cls.knowledge is not Game.knowledge
         cls.knows_most, cls.has_rounds = cls.most is not Game.most, cls.between_rounds is not Game.between_rounds
+        cls.encodes = cls.encode is not Game.encode
         writer = {rule: next(k for k, base in enumerate(cls.__mro__) if rule in vars(base)) for rule in ("actions", "bits")}
         cls.knows_bits = cls.bits is not Game.bits and writer["bits"] <= writer["actions"]
         if hasattr(cls, "state"):
@@ -185,6 +190,9 @@ class Game(Declared, Compiled):
         for required in ("state", "num_actions", "max_length"):
             if not hasattr(self, required):
                 raise UnseenError(f"{type(self).__name__}: the class does not define {required}.")
+        if self.encodes != (self.encoding_size > 0):
+            said = f"encoding_size is {self.encoding_size!r}, but encode() is {'' if self.encodes else 'not '}written"
+            raise UnseenError(f"{type(self).__name__}: {said}; a game has both or neither.")
         self.checks_indices = not type(self).__module__.startswith("unseen.games.")  # those of the library are known to be sound
         try:
             self.validate()
@@ -240,6 +248,13 @@ class Game(Declared, Compiled):
         A hint, for games with up to 63 actions that keep them so: random playouts then need no list. Not used unless it is written.
         """
         return 0
+
+    def encode(self, s, who, out):
+        """Write what player `who`, who is to move in `s`, knows into `out`, shape (encoding_size,), which comes as zeros.
+
+        A hint for networks, which learn faster from numbers around 0 and 1 that mean something. It must go by what the player
+        knows: the same wherever it has seen the same. Not used unless it is written.
+        """
 
     def settled(self, s):
         """Whether the payoffs at `s`, an unfinished game, are the same whatever is still played; `utility` must know them.
@@ -349,6 +364,7 @@ class Game(Declared, Compiled):
         return {
             "start": (s,), "player": (s,), "actions": (s, numbers), "bits": (s,), "chance": (s, 0, 1),
             "apply": (s, 0, numbers), "utility": (s, 0), "settled": (s,), "reduced": (s,),
+            "encode": (s, 0, np.zeros(max(self.encoding_size, 1), np.float32)),
             "most": (s, 0), "lay_open": (s,), "knowledge": (s, 0), "between_rounds": (s,), "ahead": (s, 0), "worth": (s, 0),
         }  # fmt: skip
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.agents import Budget, RandomAgent, StrategyAgent
+from unseen.agents import Budget, RandomAgent
 from unseen.arena.extraction import extract
 from unseen.arena.intervals import margin
 from unseen.arena.matches import match
@@ -132,8 +132,8 @@ def strategy_of(game: Game, name: str, seed: int | None, workers: Workers, progr
     agent = make_agent(name, game)
     if isinstance(agent, RandomAgent):
         return Strategy.uniform(game)
-    if isinstance(agent, StrategyAgent):
-        return agent.strategy
+    if (known_whole := agent.whole()) is not None:
+        return known_whole
     found = extract(game, name, seed=seed, workers=workers, progress=progress, **known)
     if not found.is_complete:
         raise KeyboardInterrupt

@@ -8,6 +8,7 @@ from unseen.agents import Agent, Kind, RandomAgent, StrategyAgent
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import class_in_file, load, nearest, parse
+from unseen.networks import agents as networks
 from unseen.options import read_all
 from unseen.perfect import agents as averaging
 from unseen.search import agents as searching
@@ -17,6 +18,7 @@ from unseen.tabular.strategy import Strategy
 AGENTS: dict[str, Kind] = {
     "random": Kind("Chooses evenly.", "", lambda game, name, options: RandomAgent(), {}),
     **searching.AGENTS,
+    **networks.AGENTS,
     **averaging.AGENTS,
     **solving.AGENTS,
 }

@@ -358,13 +358,12 @@ def exploitabilities(result: Tournament, number: int, workers: Workers, progress
     """What the whole strategies of agents can be exploited for in game `number`; unless it must be known of `everyone`, only where
     the game is small and an agent fast."""
     from unseen.arena.comparison import strategy_of
-    from unseen.enumeration.whole import enumerate_game
+    from unseen.enumeration.whole import enumerate_game, enumerate_small
     from unseen.exact.sequence_form import SequenceForm
 
     game, schedule, found = result.games[number], result.schedule, dict[str, float]()
-    try:
-        walked = enumerate_game(game, store=True, progress=progress if everyone else _stop_if_large)
-    except _TooLarge:
+    walked = enumerate_game(game, store=True, progress=progress) if everyone else enumerate_small(game, SMALL, store=True)
+    if walked is None:
         return found
     form, (seconds, _) = SequenceForm(game, found=walked), result.standings(number).thought
     for k, (name, spec) in enumerate(zip(result.names, schedule.agents, strict=True)):
@@ -373,12 +372,3 @@ def exploitabilities(result: Tournament, number: int, workers: Workers, progress
             strategy = strategy_of(game, spec, schedule.seed, workers, progress, budget=schedule.budget, form=form, walked=walked)
             found[name] = form.evaluate(strategy).exploitability
     return found
-
-
-class _TooLarge(Exception):
-    """The game has more histories than are enumerated without being asked for."""
-
-
-def _stop_if_large(histories: int) -> None:
-    if histories > SMALL:
-        raise _TooLarge

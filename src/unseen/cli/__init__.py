@@ -7,7 +7,7 @@ import sys
 
 # Importing them registers their commands, in the order in which `unseen --help` lists them.
 # isort: off
-from unseen.cli import games, exact, solving, searching  # noqa: F401
+from unseen.cli import games, exact, solving, searching, learning  # noqa: F401
 from unseen.cli.common import app
 # isort: on
 

@@ -39,6 +39,9 @@ Reduced = Annotated[bool, typer.Option("--reduced", help="Leave out mirror image
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Processes or threads to use (otherwise one a core); the result is the same.")
 ]
+ClusterAddress = Annotated[
+    str | None, typer.Option("--cluster", help="Run on a cluster of Ray: host and port of its head; local starts one here.")
+]
 Memory = Annotated[float | None, typer.Option(min=0.001, help="Use at most so many gigabytes (otherwise 80% of the machine's).")]
 Picture = Annotated[Path | None, typer.Option(help="Draw the strategy into this file (.png, .svg or .pdf).")]
 
@@ -109,6 +112,15 @@ def interruptible(work: Callable[[], T]) -> T:
     if error is not None:
         raise error
     return cast(T, result)
+
+
+def place(workers: int | None, cluster: str | None) -> Any:
+    """Where work runs."""
+    from unseen.run.cluster import Cluster
+
+    if workers is not None and cluster is not None:
+        raise UnseenError("give --workers or --cluster, not both.")
+    return workers if cluster is None else Cluster(cluster)
 
 
 def in_bytes(gigabytes: float | None) -> int | None:

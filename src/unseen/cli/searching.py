@@ -10,15 +10,12 @@ import typer
 from rich.table import Table
 
 from unseen import loading
-from unseen.cli.common import AsJson, Debug, GameName, Seed, Workers, command, console, show, show_result
+from unseen.cli.common import AsJson, ClusterAddress, Debug, GameName, Seed, Workers, command, console, place, show, show_result
 from unseen.errors import UnseenError
 
 AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="random, 'oos(targeting=public, seconds=1)', a strategy file...")]
 Simulations = Annotated[int, typer.Option(min=0, help="Simulations for a move of agents that do not say; 0: 100,000.")]
 Seconds = Annotated[float, typer.Option(min=0.0, help="Seconds for a move of agents that do not say, instead.")]
-ClusterAddress = Annotated[
-    str | None, typer.Option("--cluster", help="Run on a cluster of Ray: host and port of its head; local starts one here.")
-]
 MaybeSeed = Annotated[
     int | None, typer.Option(min=0, help="Seed of random choices; an exact result needs one only if an agent draws random numbers.")
 ]
@@ -71,7 +68,7 @@ def match(
     if out is not None:
         check_file(out)
     found = matches.match(
-        game, first, second, games, seed=seed, workers=_place(workers, cluster), budget=_budget(simulations, seconds), limit=limit,
+        game, first, second, games, seed=seed, workers=place(workers, cluster), budget=_budget(simulations, seconds), limit=limit,
         paired=paired, sprt=(question.least, question.most) if question else None, out=out,
     )  # fmt: skip
     if not found.games:
@@ -117,7 +114,7 @@ def measure(
     if picture is not None:
         check_picture(picture)
     budget = _budget(simulations, seconds)
-    work: dict[str, Any] = {"seed": seed, "workers": _place(workers, cluster), "save": keep, "resume": resume}
+    work: dict[str, Any] = {"seed": seed, "workers": place(workers, cluster), "save": keep, "resume": resume}
     if method == "depth":
         from unseen.arena.plans import depth_limited
 
@@ -164,7 +161,7 @@ def extract(
 
     check_file(out)
     _check_keep(keep, resume)
-    found = extraction.extract(game, agent, seed=seed, workers=_place(workers, cluster), save=keep, resume=resume)
+    found = extraction.extract(game, agent, seed=seed, workers=place(workers, cluster), save=keep, resume=resume)
     found.strategy.save(out)
     show_result(as_json, found, the_strategy_is_in=out)
 
@@ -180,7 +177,7 @@ def compare(
     from unseen.arena import comparison
 
     found = comparison.compare(
-        game, agents, games=games, seed=seed, workers=_place(workers, cluster), budget=_budget(simulations, seconds)
+        game, agents, games=games, seed=seed, workers=place(workers, cluster), budget=_budget(simulations, seconds)
     )
     show(as_json, found.as_dict(), found.table)
 
@@ -211,7 +208,7 @@ def tournament(
     question = SPRT.parse(sprt) if sprt is not None else None
     found = arena.tournament(
         [game, *(others or [])], agents, games, out=out, resume=resume, gauntlet=gauntlet, seed=seed,
-        workers=_place(workers, cluster), budget=_budget(simulations, seconds), limit=limit, anchor=_anchor(anchor),
+        workers=place(workers, cluster), budget=_budget(simulations, seconds), limit=limit, anchor=_anchor(anchor),
         sprt=(question.least, question.most) if question else None, exploitability=exploitability,
     )  # fmt: skip
     if not found.record.games:
@@ -266,15 +263,6 @@ def play(
                     you.say(line)
     except (Left, EOFError):
         you.say(f"\nYou leave with {total:+g} after {played} {'game' if played == 1 else 'games'}.")
-
-
-def _place(workers: int | None, cluster: str | None) -> Any:
-    """Where work runs."""
-    from unseen.run.cluster import Cluster
-
-    if workers is not None and cluster is not None:
-        raise UnseenError("give --workers or --cluster, not both.")
-    return workers if cluster is None else Cluster(cluster)
 
 
 def _anchor(text: str | None) -> tuple[str, float] | None:

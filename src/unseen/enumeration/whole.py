@@ -10,8 +10,10 @@ from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unseen.enumeration.infosets import new_recall, new_sets
 from unseen.enumeration.symmetry import Reduction
@@ -62,6 +64,23 @@ def enumerate_game(
                 walker = walk_in_parts(game, mode, workers, shared, reduced)
                 break
         return walker.result()
+
+
+def enumerate_small(game: Game, most: int, store: bool = False) -> Enumeration | None:
+    """The whole game, if it has no more than so many histories or little more; otherwise None."""
+
+    def stop_if_large(histories: int) -> None:
+        if histories > most:
+            raise _TooLarge
+
+    try:
+        return enumerate_game(game, store=store, progress=stop_if_large)
+    except _TooLarge:
+        return None
+
+
+class _TooLarge(Exception):
+    """The game has more histories than were asked for."""
 
 
 def parts_of(histories: list[list[int]], wanted: int) -> list[Part]:
@@ -122,15 +141,34 @@ def bottom_histories(walker: Walker, bottom: int) -> list[list[int]]:
     return found
 
 
-def example_histories(
-    game: Game, progress: Progress | bool | None = None, longest: int | None = None
-) -> tuple[Enumeration, list[list[int]]]:
-    """Walk every history of `game`, of up to `longest` moves; the second part is one history in each information set."""
+class Examples(NamedTuple):
+    """A history in each information set, `j` of them, one after the other."""
+
+    actions: NDArray[np.int64]  # (a,) of all histories
+    ends: NDArray[np.int64]  # (j,) where each of them ends
+
+    def history(self, j: int) -> list[int]:
+        """The history in set `j`."""
+        found: list[int] = self.actions[self.ends[j - 1] if j else 0 : self.ends[j]].tolist()
+        return found
+
+
+def enumerate_examples(
+    game: Game, progress: Progress | bool | None = None, longest: int | None = None, reduced: Reduction | None = None
+) -> tuple[Enumeration, Examples]:
+    """Walk every history of `game`, of up to `longest` moves, and keep one in each information set; `reduced` as above."""
     sink = new_sink(EXAMPLES, length=np.full(1, -1, np.int64), example=np.zeros(game.max_length + 2, np.int64))
     with watched(progress, f"walking {game.name}", "histories") as tick:
-        walker = Walker(game, new_recall(), new_sets(), sink, shared=Shared(game, tick))
+        walker = Walker(game, new_recall(), new_sets(), sink, shared=Shared(game, tick), reduced=reduced)
         bottom_histories(walker, game.max_length if longest is None else longest)
     found = walker.result()
     ends = np.cumsum(walker.sink.length[: len(found.sets.player)])
-    starts = np.concatenate([[0], ends])
-    return found, [walker.sink.example[a:b].tolist() for a, b in zip(starts, ends, strict=False)]
+    return found, Examples(walker.sink.example, ends)
+
+
+def example_histories(
+    game: Game, progress: Progress | bool | None = None, longest: int | None = None
+) -> tuple[Enumeration, list[list[int]]]:
+    """The same, the second part as a list of histories."""
+    found, examples = enumerate_examples(game, progress, longest)
+    return found, [examples.history(j) for j in range(len(examples.ends))]

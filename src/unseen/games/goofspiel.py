@@ -159,6 +159,21 @@ class Goofspiel(Game):
         s.lead = -s.lead if is_second_better else s.lead
         return decided, -1.0 if is_second_better else 1.0
 
+    @property
+    def encoding_size(self) -> int:  # type: ignore[override]
+        return 4 * self.cards + 2
+
+    def encode(self, s, who, out):
+        """The prize, those to come, its own cards, the other's if they are seen, who leads and by how much, and the seat."""
+        n, other = self.cards, s.hand[1 - who] | (1 << s.bid if s.bid != NONE else 0)  # a bid is a secret until both are made
+        out[s.prize] = 1.0
+        for card in range(n):
+            out[n + card] = s.prizes >> card & 1
+            out[2 * n + card] = s.hand[who] >> card & 1
+            out[3 * n + card] = other >> card & 1 if self.bids_seen else 0
+        out[4 * n] = (s.lead if who == 0 else -s.lead) / n
+        out[4 * n + 1] = float(who)
+
     def describe_action(self, s: Any, a: int) -> str:
         return f"{'prize' if s.prize == NONE else 'bid'} {a + self.lowest}"
 

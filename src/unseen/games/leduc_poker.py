@@ -140,6 +140,22 @@ class LeducPoker(Game):
         stake = float(s.paid[1 - winner])
         return stake if winner == who else -stake
 
+    @property
+    def encoding_size(self) -> int:  # type: ignore[override]
+        return 2 * self.ranks + 6
+
+    def encode(self, s, who, out):
+        """Its rank, that of the public card, whether they are the same, what both have paid, the raises of this round, the seat."""
+        out[s.card[who] // self.suits] = 1.0
+        if s.board >= 0:
+            out[self.ranks + s.board // self.suits] = 1.0
+            out[2 * self.ranks] = 1.0 if s.board // self.suits == s.card[who] // self.suits else 0.0
+            out[2 * self.ranks + 1] = 1.0
+        out[2 * self.ranks + 2] = s.paid[who] / 13.0
+        out[2 * self.ranks + 3] = s.paid[1 - who] / 13.0
+        out[2 * self.ranks + 4] = s.raises / 2.0
+        out[2 * self.ranks + 5] = float(who)
+
     def describe_action(self, s: Any, a: int) -> str:
         if self.player(s) == CHANCE:
             return f"{'deal' if s.street == 0 else 'turn up'} {self.card_name(a)}"

@@ -150,6 +150,25 @@ class LiarsDice(Game):
     def utility(self, s, who):
         return 1.0 if s.winner == who else -1.0
 
+    @property
+    def encoding_size(self) -> int:  # type: ignore[override]
+        return int(self.call()) + self.faces + 4
+
+    def encode(self, s, who, out):
+        """The last bid, its own dice by face, how many dice both have, and how many of its own help the last bid."""
+        if s.last >= 0:
+            out[s.last] = 1.0
+        bids = self.call()
+        for face in range(self.faces):
+            out[bids + face] = s.count[who, face]
+        at = bids + self.faces
+        out[at] = s.dice[who] / 5.0
+        out[at + 1] = s.dice[1 - who] / 5.0
+        if s.last >= 0:
+            face = s.last % self.faces
+            out[at + 2] = (s.count[who, face] + (s.count[who, self.faces - 1] if face != self.faces - 1 else 0)) / 5.0
+        out[at + 3] = float(who)
+
     def describe_action(self, s: Any, a: int) -> str:
         if self.player(s) == CHANCE:
             return f"roll {self.face_name(a)}"

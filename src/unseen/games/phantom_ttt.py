@@ -173,6 +173,17 @@ class PhantomTTT(Game):
     def knowledge(self, s, who):
         return MET[bit_count(s.marks[0] | s.marks[1])]
 
+    @property
+    def encoding_size(self) -> int:  # type: ignore[override]
+        return 2 * SQUARES + 1
+
+    def encode(self, s, who, out):
+        """The squares of its own marks, those that it knows to be the opponent's, and the seat."""
+        for square in range(SQUARES):
+            out[square] = s.marks[who] >> square & 1
+            out[SQUARES + square] = s.bumped[who] >> square & 1
+        out[2 * SQUARES] = float(who)
+
     def symmetries(self) -> list[list[int]]:
         return board_symmetries()
 

@@ -17,7 +17,7 @@ from unseen.position import fingerprint
 from unseen.run.files import check_file, is_sealed, write_sealed
 
 MAGIC = b"unseen-checkpoint 2\n"
-KINDS = ("<f8", "<i8", "<u8", "<i4", "<u4", "|i1")
+KINDS = ("<f8", "<f4", "<i8", "<u8", "<i4", "<u4", "|i1", "|u1")
 
 
 def write(path: Path, game: Game, header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:

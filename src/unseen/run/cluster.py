@@ -65,15 +65,18 @@ class Cluster:
         finally:
             ray.shutdown()
 
-    def run_all(self, make: Callable[..., Any], args: tuple[Any, ...], tasks: Iterable[Any], cores: int) -> Iterator[Any]:
-        """The results of jobs for each of the `tasks`, in their order; a job is `make` called with `args`.
+    @contextmanager
+    def crew(
+        self, make: Callable[..., Any], args: tuple[Any, ...], cores: int
+    ) -> Iterator[Callable[[Iterable[Any]], Iterator[Any]]]:  # fmt: skip
+        """Actors, each with a job that is `make` called with `args`; what does tasks, giving the results in their order.
 
         A cluster that is started here has so many `cores`.
         """
         with self.joined(cores) as ray:
             crew = _Crew(ray, make, args)
             try:
-                yield from crew.results(iter(tasks))
+                yield lambda tasks: crew.results(iter(tasks))
             finally:
                 crew.dismiss()
 

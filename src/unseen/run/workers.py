@@ -39,32 +39,49 @@ def core_count(workers: Workers = None) -> int:
     return workers or cores or 1
 
 
+Crew = Callable[[Iterable[Any]], Iterator[Any]]
+"""Does tasks; the results come in the order of the tasks."""
+
+
 def run_all(make: Callable[..., Any], args: tuple[Any, ...], tasks: Iterable[Any], workers: Workers = None) -> Iterator[Any]:
     """The results of `make(*args)(task)` for each task, in the order of the tasks.
 
     With several workers (otherwise as many as there are cores), each makes a job of its own; `args` are pickled. A task that dies
     with its worker is done again. With one worker, the job is made here. A `Cluster` does the same on other machines.
     """
+    with crew_of(make, args, workers) as crew:
+        yield from crew(tasks)
+
+
+@contextmanager
+def crew_of(make: Callable[..., Any], args: tuple[Any, ...], workers: Workers = None) -> Iterator[Crew]:
+    """Workers as for `run_all` that stay together, with their jobs, for several lots of tasks."""
     if isinstance(workers, Cluster):
-        yield from workers.run_all(make, args, tasks, core_count())
+        with workers.crew(make, args, core_count()) as crew:
+            yield crew
         return
     workers = core_count(workers) if workers is not None or can_travel(args) else 1
     if workers == 1:
-        job = None
-        for task in tasks:
-            job = job or make(*args)
-            yield job(task)
+        yield _Alone(make, args)
         return
     pool = _Pool(make, args, workers)
     try:
-        for task in tasks:
-            pool.add(task)
-            if len(pool.waiting) > AHEAD * workers:
-                yield pool.next_result()
-        while pool.waiting:
-            yield pool.next_result()
+        yield pool
     finally:
         pool.end()
+
+
+class _Alone:
+    """A job that is done here; made when it is first needed."""
+
+    def __init__(self, make: Callable[..., Any], args: tuple[Any, ...]) -> None:
+        self.make, self.args = make, args
+        self.job: Any = None
+
+    def __call__(self, tasks: Iterable[Any]) -> Iterator[Any]:
+        for task in tasks:
+            self.job = self.job or self.make(*self.args)
+            yield self.job(task)
 
 
 class _Pool:
@@ -82,8 +99,13 @@ class _Pool:
         said = self.context.Value("b", int(notice.said))
         self.pool = ProcessPoolExecutor(self.workers, self.context, _start, (self.make, self.args, said))
 
-    def add(self, task: Any) -> None:
-        self.waiting.append((task, self.submit(task)))
+    def __call__(self, tasks: Iterable[Any]) -> Iterator[Any]:
+        for task in tasks:
+            self.waiting.append((task, self.submit(task)))
+            if len(self.waiting) > AHEAD * self.workers:
+                yield self.next_result()
+        while self.waiting:
+            yield self.next_result()
 
     def submit(self, task: Any) -> Future[Any]:
         try:

@@ -13,6 +13,7 @@ from unseen.agents import DEFAULT_BUDGET, Agent, Budget, Kind
 from unseen.errors import UnseenError
 from unseen.exact.treeplex import Treeplex
 from unseen.game import Game
+from unseen.networks.file import load_network
 from unseen.options import Declared, Parameter, Value, parameter, with_defaults
 from unseen.position import Percept, Position
 from unseen.random_play import largest_payoff
@@ -24,6 +25,7 @@ from unseen.search.joint_rules import (
     JointRule,
     OutcomeSamplingPlus,
 )
+from unseen.search.leaf import Leaf, NetworkPlayout
 from unseen.search.root import at_histories, at_start
 from unseen.search.rules import Bandit, Exp3, OnlineOutcomeSampling, RegretMatching, Rule, UpperConfidence
 from unseen.search.searcher import Searcher
@@ -126,12 +128,13 @@ class JointSearchAgent(SearchAgent):
 # Recipes ----------------------------------------------------------------------------------------------------------------------
 
 
-def make_search(game: Game, name: str, rule: Rule, options: Mapping[str, Any]) -> Agent:
-    return SearchAgent(Searcher(game, rule, **Searcher.pick(options)), name, **SearchAgent.pick(options))
+def make_search(game: Game, name: str, rule: Rule, options: Mapping[str, Any], leaf: Leaf | None = None) -> Agent:
+    return SearchAgent(Searcher(game, rule, leaf=leaf, **Searcher.pick(options)), name, **SearchAgent.pick(options))
 
 
 def make_oos(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
-    return make_search(game, name, OnlineOutcomeSampling.made_from(options), options)
+    leaf = NetworkPlayout(load_network(options["playout"], game)) if options["playout"] else None
+    return make_search(game, name, OnlineOutcomeSampling.made_from(options), options, leaf)
 
 
 def make_ismcts(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
@@ -172,7 +175,11 @@ LANCTOT = (
     "M. Lanctot, V. Lisý and M. Bowling, Search in imperfect information games using online Monte Carlo counterfactual regret "
     "minimization, 2014"
 )
-OOS = OnlineOutcomeSampling.parameters | Searcher.parameters | _without(SearchAgent.parameters, "keep", "final")
+PLAYOUT = Parameter("", help="the file of a network that plays simulations to their end where the tree does; otherwise evenly")
+OOS = {
+    **OnlineOutcomeSampling.parameters, **Searcher.parameters, **_without(SearchAgent.parameters, "keep", "final"),
+    "playout": PLAYOUT,
+}  # fmt: skip
 ISMCTS = {
     "selection": Parameter("ucb", choices=tuple(BANDITS), help="the bandit at each information set"),
     **UpperConfidence.parameters, **RegretMatching.parameters, **_without(Searcher.parameters, "targeting"),

@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 
 from unseen.compiling import Compiled, kernel, piece
 from unseen.engine import next_key, pick, random, random_action, random_index, step
+from unseen.errors import UnseenError
 from unseen.game import CHANCE, TERMINAL, Game
+from unseen.networks.encoding import Layout
+from unseen.networks.network import REMEMBERED, Compact, Network, compact, respond
 from unseen.search.flights import ANSWERED, IN_THE_AIR, Flights, note_percepts
 from unseen.tabular.strategy import Strategy
 from unseen.tabular.table import NOWHERE, Keeps, cells, fill_table, find, grown
@@ -47,10 +50,11 @@ class Leaf(Compiled):
     def saw(self, flight, seen, mover, a, tell):
         """Both players saw what they saw of `mover` playing `a`."""
 
-    def draw(self, game, s, known, key, answer, out, n, rng):
-        """The index of the action that the mover takes, among the `n` in `out`, at the set with this key.
+    def draw(self, game, s, known, who, key, flight, seen, answer, out, n, rng):
+        """The index of the action that the mover `who` takes, among the `n` in `out`, at the set with this key.
 
-        `answer` holds what was answered from outside, shape (w,). The state is for the game's own rule only.
+        `seen`, shape (2, l, 3), has the percepts, if the leaf needs them, and `flight` how many; `answer` what was answered from
+        outside, shape (w,). The state is for the game's own rules only.
         """
         return random_index(n, rng)
 
@@ -64,7 +68,7 @@ class UniformPlayout(Leaf):
 class RolloutPlayout(Leaf):
     """Asks the game's own `rollout` rule."""
 
-    def draw(self, game, s, known, key, answer, out, n, rng):
+    def draw(self, game, s, known, who, key, flight, seen, answer, out, n, rng):
         return game.rollout(s, out, n, random(rng))
 
 
@@ -89,7 +93,7 @@ class StrategyPlayout(Leaf):
         fill_table(table, strategy.keys, strategy.player, strategy.first, strategy.count, strategy.actions, strategy.probability)
         return table
 
-    def draw(self, game, s, known, key, answer, out, n, rng):
+    def draw(self, game, s, known, who, key, flight, seen, answer, out, n, rng):
         w = find(known, key)
         return random_index(n, rng) if w == NOWHERE else pick(known.floats, cells(w, n, 0), n, 1.0, rng)
 
@@ -104,24 +108,17 @@ class Questions(NamedTuple):
     actions: NDArray[np.int64]  # (q, w) the legal ones, -1 after them
     seen: NDArray[np.int64]  # (q, l, 3) the mover's percepts, zeros after them
     seen_length: NDArray[np.int64]  # (q,)
+    states: NDArray[Any]  # (q,) where they stand: for the game's own `encode`, and for nothing else
 
 
 Answerer = Callable[[Questions], NDArray[np.float64]]
 
 
-class OutsidePolicy(Leaf):
-    """A playout policy that is a Python function, asked about many simulations at a time.
-
-    `answer(questions)` returns the probabilities of the legal actions, shape (q, w); what is beyond an information set's number of
-    actions is not looked at. They need not sum to one.
-    """
+class Seeing(Leaf):
+    """A leaf that knows the percepts of both players, and their keys."""
 
     needs_keys = True
     needs_percepts = True
-    waits = True
-
-    def __init__(self, answer: Answerer, in_flight: int = 64) -> None:
-        self.answer, self.in_flight = answer, in_flight
 
     def has_seen(self, flight, seen, root, before):
         flight.seen0 = root.seen0
@@ -134,7 +131,40 @@ class OutsidePolicy(Leaf):
     def saw(self, flight, seen, mover, a, tell):
         note_percepts(flight, seen, mover, a, tell)
 
-    def draw(self, game, s, known, key, answer, out, n, rng):
+
+class NetworkPlayout(Seeing):
+    """Plays by a network, which is asked where the simulation is, in compiled code."""
+
+    def __init__(self, network: Network, remembered: int = REMEMBERED) -> None:
+        self.network, self.remembered = network, remembered
+
+    def table(self, game: Game) -> tuple[Layout, Compact]:
+        if game != self.network.game:
+            raise UnseenError(f"the network is for {self.network.game.spec}, not for {game.spec}.")
+        return self.network.encoding.layout, compact(self.network, self.remembered)
+
+    def draw(self, game, s, known, who, key, flight, seen, answer, out, n, rng):
+        if n == 1:
+            return 0
+        layout, net = known
+        length = flight.seen0 if who == 0 else flight.seen1
+        first = respond(game, s, who, key, seen[who], length, out, n, layout, net)
+        return pick(net.answers, first, n, 1.0, rng)
+
+
+class OutsidePolicy(Seeing):
+    """A playout policy that is a Python function, asked about many simulations at a time.
+
+    `answer(questions)` returns the probabilities of the legal actions, shape (q, w); what is beyond an information set's number of
+    actions is not looked at. They need not sum to one.
+    """
+
+    waits = True
+
+    def __init__(self, answer: Answerer, in_flight: int = 64) -> None:
+        self.answer, self.in_flight = answer, in_flight
+
+    def draw(self, game, s, known, who, key, flight, seen, answer, out, n, rng):
         total = 0.0
         for k in range(n):
             total += max(answer[k], 0.0)
@@ -157,7 +187,7 @@ def questions(game: Game, flights: Flights, waiting: NDArray[np.int64]) -> Quest
     seen = flights.seen[waiting, flight.player]
     seen[np.arange(seen.shape[1]) >= length[:, None]] = 0
     keys = np.where(flight.player == 0, flight.key0, flight.key1)
-    return Questions(waiting, flight.player.copy(), keys, n_actions, actions, seen, length)
+    return Questions(waiting, flight.player.copy(), keys, n_actions, actions, seen, length, flights.states[waiting])
 
 
 @kernel
@@ -195,7 +225,8 @@ def play_out(game, leaf, known, flights, f, work):
             if leaf.evaluates:
                 flight.value = answer[0] if p == 0 else -answer[0]
                 return OVER
-            a = work.out[leaf.draw(game, s, known, key0 if p == 0 else key1, answer, work.out, n, work.rng)]
+            key = key0 if p == 0 else key1
+            a = work.out[leaf.draw(game, s, known, p, key, flight, flights.seen[f], answer, work.out, n, work.rng)]
         step(game, s, a, work.tell)
         steps += 1
         if leaf.needs_keys:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unseen.compiling import JIT_DISABLED, kernel
 from unseen.engine import step
@@ -100,6 +101,14 @@ class CompiledRules:
         if self.is_usable:
             self.compare_fields("lay_open", after, history)
 
+    def compare_encoding(self, history: History, state: PlainState, player: int, plain: NDArray[np.float32]) -> None:
+        """Encode what a player knows."""
+        native = np.zeros(self.game.encoding_size, np.float32)
+        state.write(self.compact)
+        self.run(encode_state, player, native)
+        if self.is_usable and not np.allclose(native, plain, rtol=1e-5, atol=1e-6):
+            self.fault("compiled encode", f"plain encode() writes {plain.tolist()}, compiled {native.tolist()}", history)
+
     def is_close(self, native: Any, plain: Any) -> bool:
         return np.allclose(native, plain, rtol=self.tolerance, atol=1e-12, equal_nan=True)
 
@@ -163,3 +172,9 @@ def reduce_state(game, states):
 def open_state(game, states):
     """Lay a state open with the compiled rules."""
     game.lay_open(states[0])
+
+
+@kernel
+def encode_state(game, states, who, out):
+    """Encode what a player knows with the compiled rules."""
+    game.encode(states[0], who, out)

@@ -370,6 +370,8 @@ class Inspector:
         }
         if type(self.game).rollout is not Game.rollout:
             shown["rollout"] = self.check_rollout(node, actions)
+        if self.game.encodes:
+            shown["encoding"] = self.check_encoding(node, player)
         earlier, before = self.infosets.setdefault((player, node.seen[player]), (node.history, shown))
         for what, value in shown.items():
             if before[what] != value:
@@ -388,6 +390,20 @@ class Inspector:
         if not all(0 <= k < len(actions) for k in chosen):
             self.fault("rollout", f"rollout() returns {chosen}, but must return indices below {len(actions)}", node.history)
         return chosen
+
+    def check_encoding(self, node: _Node, player: int) -> list[float]:
+        """What a network is told here."""
+        encode = partial(self.call, node.history, "encode", node.state, player)
+        (first, second), before = np.zeros((2, self.game.encoding_size), np.float32), node.state.values()
+        encode(first)
+        encode(second)
+        if node.state.values() != before:
+            self.fault("encode changes the state", "encode() changes the state, which only apply() may", node.history)
+        if not np.isfinite(first).all() or not np.array_equal(first, second):
+            said = f"encode() writes {first.tolist()}" + (f" and then {second.tolist()}" if np.isfinite(first).all() else "")
+            self.fault("encode", f"{said}, which must be finite and the same each time", node.history)
+        self.compiled.compare_encoding(node.history, node.state, player, first)
+        return [float(x) for x in first]
 
     def check_renderings(self, node: _Node) -> None:
         """What a viewer is shown, moving or waiting, must be the same at histories that it cannot tell apart."""

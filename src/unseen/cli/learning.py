@@ -1,0 +1,56 @@
+"""The command that learns."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unseen.cli.common import AsJson, ClusterAddress, Debug, GameName, Seed, Workers, command, place, show_result
+from unseen.errors import UnseenError
+
+
+@command
+def learn(
+    game: GameName,
+    out: Annotated[Path, typer.Option(help="The folder for the network, the log, a picture and checkpoints.")],
+    iterations: Annotated[int, typer.Option(min=1, help="Iterations in all: games of self-play, then steps of training.")] = 100,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out, if there is one.")] = False,
+    simulations: Annotated[int | None, typer.Option(min=1, help="Simulations for each decision of self-play.")] = None,
+    layers: Annotated[str | None, typer.Option(help="Sizes of the layers between input and output, such as 128-64.")] = None,
+    change: Annotated[
+        list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Another setting; may be given several times.")
+    ] = None,
+    evaluate_every: Annotated[int, typer.Option(min=0, help="Evaluate the bare network after so many iterations; 0: never.")] = 10,
+    evaluation_games: Annotated[int, typer.Option(min=0, help="Games against random and against the teacher, each.")] = 200,
+    workers: Workers = None, cluster: ClusterAddress = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Train a network by ExIt-OOS: it imitates a search that it helps. Ctrl-C keeps what was learnt; --resume goes on."""
+    from unseen.learn import job
+
+    asked: dict[str, Any] = {"simulations": simulations, "layers": layers}
+    given = {name: value for name, value in asked.items() if value is not None} | read_changes(change or [])
+    found = job.learn(
+        game, out=out, iterations=iterations, resume=resume, seed=seed, workers=place(workers, cluster),
+        evaluate_every=evaluate_every, evaluation_games=evaluation_games, **given,
+    )  # fmt: skip
+    if found.trouble:
+        print(f"unseen: {found.trouble}", file=sys.stderr)
+    show_result(as_json, found, the_network_is_in=out / job.NETWORK)
+
+
+def read_changes(changes: list[str]) -> dict[str, Any]:
+    """Settings by name, from `name=value`."""
+    from unseen.learn.settings import Settings
+
+    found: dict[str, Any] = {}
+    for text in changes:
+        name, equals, value = text.partition("=")
+        if not equals or name not in Settings.parameters:
+            raise UnseenError(f"--set is {text!r}, but must be NAME=VALUE; the names are: {', '.join(Settings.parameters)}.")
+        kind = Settings.parameters[name].kind
+        is_number = kind is int and not Settings.parameters[name].choices
+        found[name] = int(value) if is_number and value.lstrip("-").isdigit() else value
+    return found

@@ -1,0 +1,1 @@
+"""Learning from planning: ExIt-OOS. The only room that knows PyTorch."""

@@ -1,0 +1,335 @@
+"""The loop of ExIt-OOS as a job: self-play by planning, training on what planning found, and planning with what was learnt.
+
+A folder holds all of it: `network.safetensors`, the network as it is; `log.jsonl`, a line for each iteration; `learning.png`, what
+came of it so far; and `checkpoint`, everything that is needed to go on. Each is replaced whole, so a kill costs no more than the
+iteration that was under way, and a job that goes on comes to the same network as one that was never stopped.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from unseen.arena.matches import match
+from unseen.enumeration.whole import enumerate_small
+from unseen.errors import UnseenError
+from unseen.exact.sequence_form import SequenceForm
+from unseen.game import Game
+from unseen.learn.reservoir import Reservoir
+from unseen.learn.self_play import Assignment, SelfPlay
+from unseen.learn.settings import Settings, settings_for
+from unseen.learn.training import Trainer
+from unseen.loading import load
+from unseen.networks.agents import NetworkAgent
+from unseen.networks.encoding import Encoding
+from unseen.networks.file import save_network
+from unseen.networks.network import Network
+from unseen.networks.whole import EverySet
+from unseen.position import random_walk
+from unseen.run import checkpoint
+from unseen.run.files import write_atomically
+from unseen.run.progress import InterruptsHeld, watched
+from unseen.run.workers import Crew, Workers, crew_of
+from unseen.show.figures import new_figure, save_picture
+from unseen.show.results import Result, number
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+SMALL = 5_000_000
+"""Histories of a game in which exact exploitability is computed on the way."""
+NETWORK, LOG, PICTURE, CHECKPOINT = "network.safetensors", "log.jsonl", "learning.png", "checkpoint"
+SAMPLE_GAMES = 200
+"""Random games by which the length of a game is judged."""
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What is known of the network after an iteration."""
+
+    iteration: int
+    seconds: float
+    """Of the whole job so far, evaluations not counted."""
+    games: int
+    """Of self-play, in all."""
+    simulations: int
+    """In all."""
+    loss: float
+    decisions: int
+    """In the reservoir."""
+    exploitability: float | None = None
+    """Of the bare network, exact, the sum of both; None where it was not computed."""
+    against_random: tuple[float, float, float] | None = None
+    """The rate of wins, a draw counting half, with its 95% interval."""
+    against_teacher: tuple[float, float, float] | None = None
+
+    @property
+    def is_evaluated(self) -> bool:
+        return self.exploitability is not None or self.against_random is not None
+
+
+@dataclass(repr=False)
+class Learned(Result):
+    """What has been learnt."""
+
+    game: Game
+    settings: Settings
+    network: Network
+    iterations: list[Iteration] = field(default_factory=list)
+    stopped: bool = False
+    """Whether Ctrl-C ended it."""
+    trouble: str = ""
+    """Why the last iterations could not be written, if they could not. What was written before is still there."""
+
+    @property
+    def last(self) -> Iteration | None:
+        return self.iterations[-1] if self.iterations else None
+
+    @property
+    def title(self) -> str:
+        return f"learning {self.game.spec}" + " (stopped)" * self.stopped
+
+    @property
+    def summary(self) -> str:
+        return ", ".join(f"{name} {value}" for name, value in list(self.rows().items())[:3])
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "game": self.game.spec, "settings": self.settings.settings, "iterations": len(self.iterations), "stopped": self.stopped,
+            "last": asdict(self.last) if self.last else None,
+            "evaluations": [asdict(i) for i in self.iterations if i.is_evaluated],
+        }  # fmt: skip
+
+    def rows(self) -> dict[str, Any]:
+        rows: dict[str, Any] = {"iterations": len(self.iterations)}
+        if self.last is None:
+            return rows
+        rows |= {
+            "games of self-play": self.last.games, "simulations": self.last.simulations,
+            "seconds": f"{self.last.seconds:,.1f}", "loss": f"{self.last.loss:.4f}",
+        }  # fmt: skip
+        known = [i for i in self.iterations if i.is_evaluated]
+        if known:
+            at = f" after {known[-1].iteration} iterations"
+            if known[-1].exploitability is not None:
+                rows[f"exploitability of the network (sum){at}"] = number(round(known[-1].exploitability, 6))
+            for name, rate in (("random", known[-1].against_random), ("its teacher", known[-1].against_teacher)):
+                if rate is not None:
+                    rows[f"win rate against {name}{at}"] = f"{rate[0]:.1%}   (95%: {rate[1]:.1%} to {rate[2]:.1%})"
+        return rows
+
+    def figure(self) -> Figure:
+        """Loss, exploitability and win rates by iteration, as a Matplotlib figure."""
+        return learning_figure(self.game.spec, self.iterations)
+
+
+def learn(
+    game: Game | str, *, out: Path | str, iterations: int = 100, resume: bool = False, seed: int = 0, workers: Workers = None,
+    evaluate_every: int = 10, evaluation_games: int = 200, watch: Callable[[Iteration], None] | None = None,
+    progress: bool | None = None, **settings: Any,
+) -> Learned:  # fmt: skip
+    """Train a network for a game by ExIt-OOS. Ctrl-C ends it and keeps all iterations but the one that is under way.
+
+    - `game`: a game, or what names one.
+    - `out`: a folder for the network, the log, a picture and checkpoints; `resume` goes on with one, to so many iterations in all.
+    - `iterations`: each plays some games and then trains for some steps.
+    - `seed`: of all random choices. On one machine the network depends on nothing else, however many workers there are.
+    - `workers`: processes to use, otherwise one a core; or a `Cluster`.
+    - `evaluate_every`: after so many iterations, each time, and after the last, the bare network is evaluated: exactly, where the
+      game is small; by `evaluation_games` games against `random` and as many against its teacher, with even playouts.
+    - `watch`: a function that is called after each iteration.
+    - `progress`: None shows a bar if a person is watching, True always, False never.
+    - `settings`: what else can be set (see `unseen.learn.settings`), such as `simulations=1000`, `layers="128-64"`.
+    """
+    game, folder = load(game), Path(out)
+    if iterations < 1 or evaluate_every < 0 or evaluation_games < 0:
+        raise UnseenError(f"iterations is {iterations}, evaluate_every {evaluate_every}, evaluation_games {evaluation_games}; "
+                          "the first must be at least 1, the others at least 0.")  # fmt: skip
+    job = _Job(game, settings_for(game, **settings), folder, seed, evaluate_every, evaluation_games)
+    make_place(folder, resume)
+    if resume:
+        job.take_up()
+    with watched(progress, f"learning {game.name}", "games") as tick, crew_of(SelfPlay, (game, job.settings), workers) as crew:
+        job.run(iterations, crew, watch, tick)
+    return job.result
+
+
+def make_place(folder: Path, resume: bool) -> None:
+    """A folder for a job: new, or, to resume, one that holds a checkpoint or nothing."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        held = {path.name for path in folder.iterdir()}
+    except OSError as error:
+        raise UnseenError(f"the folder {folder} cannot be used: {error.strerror or error}.") from error
+    if CHECKPOINT in held and not resume:
+        raise UnseenError(f"the folder {folder} holds what was learnt before; --resume goes on with it.")
+    if held and CHECKPOINT not in held:
+        raise UnseenError(f"the folder {folder} holds other files; name an empty one, or one that is not there.")
+
+
+def game_length(game: Game) -> int:
+    """How many decisions a game has, on average over random ones, rounded up."""
+    rng = random.Random(0)
+    turns = [
+        sum(position.player in (0, 1) and len(position.actions) > 1 for position in random_walk(game, rng))
+        for _ in range(SAMPLE_GAMES)
+    ]
+    return max(1, -(-sum(turns) // SAMPLE_GAMES))
+
+
+class _Job:
+    """A job under way."""
+
+    def __init__(self, game: Game, settings: Settings, folder: Path, seed: int, every: int, games: int) -> None:
+        self.game, self.settings, self.folder, self.seed, self.every, self.games = game, settings, folder, seed, every, games
+        encoding = Encoding(game, settings.encoding or None)
+        self.reservoir = Reservoir(encoding, settings.reservoir * game_length(game), settings.keep)
+        self.trainer = Trainer(encoding, settings.hidden, settings.rate, seed)
+        self.rng = np.random.default_rng(seed)
+        self.result = Learned(game, settings, self.trainer.network())
+        self.form: SequenceForm | None = None
+        self.every_set: EverySet | None = None
+        self.seconds = 0.0
+
+    @property
+    def done(self) -> list[Iteration]:
+        return self.result.iterations
+
+    def run(self, iterations: int, crew: Crew, watch: Callable[[Iteration], None] | None, tick: Callable[..., None]) -> None:
+        """Go on until there have been so many iterations."""
+        if not self.done:
+            self.keep()  # now rather than after hours: is there a place for it?
+        try:
+            while len(self.done) < iterations:
+                point = self.iterate(crew, tick, len(self.done) + 1 == iterations)
+                with InterruptsHeld() as interrupts:
+                    self.done.append(point)
+                    self.keep()
+                if watch is not None:
+                    watch(point)
+                if interrupts.count:
+                    raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            self.result.stopped = True
+
+    def iterate(self, crew: Crew, tick: Callable[..., None], is_last: bool) -> Iteration:
+        """Self-play, training, and perhaps an evaluation."""
+        began, last, settings = time.monotonic(), self.result.last, self.settings
+        iteration = len(self.done)
+        games, simulations = (last.games, last.simulations) if last else (0, 0)
+        layers = self.trainer.layers()
+        before = simulations
+        for lesson in crew(Assignment((self.seed, iteration, k), layers) for k in range(settings.games)):
+            self.reservoir.add(lesson.decisions, self.rng)
+            games, simulations = games + 1, simulations + lesson.simulations
+            rate = (simulations - before) / (time.monotonic() - began)
+            tick(games, f"iteration {iteration + 1}, {rate:,.0f} simulations/s" + (f", {self.words(last)}" if last else ""))
+        loss = self.trainer.train(self.reservoir, settings.steps, settings.batch, self.rng)
+        self.seconds += time.monotonic() - began
+        point = Iteration(iteration + 1, self.seconds, games, simulations, loss, self.reservoir.size)
+        self.result.network = self.trainer.network({"iterations": iteration + 1, "seed": self.seed, "settings": settings.settings})
+        is_due = self.every > 0 and ((iteration + 1) % self.every == 0 or is_last)
+        return Iteration(**(asdict(point) | self.evaluate())) if is_due else point
+
+    def words(self, last: Iteration) -> str:
+        """A few words about an iteration."""
+        known = [i.exploitability for i in self.done if i.exploitability is not None]
+        return f"loss {last.loss:.4f}" + (f", exploitability (sum) {known[-1]:.3g}" if known else "")
+
+    def evaluate(self) -> dict[str, Any]:
+        """What can be said of the network as it is."""
+        network, found = self.result.network, dict[str, Any]()
+        if self.every_set is None and (walked := enumerate_small(self.game, SMALL, store=True)) is not None:
+            self.form = SequenceForm(self.game, found=walked)
+            self.every_set = EverySet(network.encoding, walked, progress=False)
+        if self.form is not None and self.every_set is not None:
+            found["exploitability"] = self.form.evaluate(self.every_set.strategy(network)).exploitability
+        if self.games:
+            mine, seed = NetworkAgent(network), self.seed + 1
+            found["against_random"] = match(self.game, mine, "random", self.games, seed=seed, workers=1, progress=False).rate
+            teacher = f"oos({teacher_options(self.settings)})"
+            found["against_teacher"] = match(self.game, mine, teacher, self.games, seed=seed, workers=1, progress=False).rate
+        return found
+
+    # What is kept ----------------------------------------------------------------------------------------------------------------
+
+    def header(self) -> dict[str, Any]:
+        return {"learning": self.settings.settings, "seed": self.seed}
+
+    def keep(self) -> None:
+        """Write all files, the checkpoint last. If that fails what was written before is still there, and the work goes on."""
+        try:
+            lines = [json.dumps({"game": self.game.spec, "seed": self.seed, **asdict(i)}) for i in self.done]
+            write_atomically(self.folder / LOG, ["\n".join([*lines, ""] if lines else []).encode()])
+            save_network(self.result.network, self.folder / NETWORK)
+            if self.result.last is not None and self.result.last.is_evaluated:
+                save_picture(self.result.figure(), self.folder / PICTURE)
+            about = {"seconds": self.seconds, "iterations": [asdict(i) for i in self.done], "random": self.rng.bit_generator.state}
+            checkpoint.write(
+                self.folder / CHECKPOINT, self.game, self.header() | about, self.trainer.arrays() | self.reservoir.arrays()
+            )
+            self.result.trouble = ""
+        except UnseenError as error:
+            if not self.done:
+                raise
+            self.result.trouble = str(error)
+
+    def take_up(self) -> None:
+        """Go on from the folder, if there is something in it."""
+        if not (self.folder / CHECKPOINT).exists():
+            return
+        header, arrays = checkpoint.read(self.folder / CHECKPOINT, self.game, self.header())
+        try:
+            self.trainer.restore(arrays)
+            self.reservoir.restore(arrays)
+            self.rng.bit_generator.state = header["random"]
+            self.seconds = header["seconds"]
+            self.result.iterations = [Iteration(**row) for row in header["iterations"]]
+        except (KeyError, ValueError, TypeError, RuntimeError) as error:
+            raise UnseenError(
+                f"checkpoint {self.folder / CHECKPOINT}: it does not hold what is needed to go on: {error}"
+            ) from error
+        about = {"iterations": len(self.done), "seed": self.seed, "settings": self.settings.settings}
+        self.result.network = self.trainer.network(about)
+
+
+def teacher_options(settings: Settings) -> str:
+    """The options of the search that teaches, with even playouts."""
+    names = ("simulations", "epsilon", "delta", "gamma", "weighting", "targeting")
+    known: Mapping[str, Any] = settings.settings
+    return ", ".join(f"{name}={known[name]}" for name in names)
+
+
+def learning_figure(title: str, iterations: list[Iteration]) -> Figure:
+    """Loss, exploitability and win rates by iteration."""
+    figure = new_figure(9.6, 3.2)
+    axes = figure.subplots(1, 3)
+    axes[0].plot([i.iteration for i in iterations], [i.loss for i in iterations], linewidth=1.0)
+    axes[0].set(ylabel="loss", title=title)
+    exact = [(i.iteration, i.exploitability) for i in iterations if i.exploitability is not None]
+    if exact:
+        axes[1].plot(*zip(*exact, strict=True), "o-", markersize=3, linewidth=1.2)
+    axes[1].set(ylabel="exploitability of the network (sum)", ylim=(0, None))
+    for k, name in enumerate(("random", "teacher")):
+        rates = [(i.iteration, getattr(i, f"against_{name}")) for i in iterations if getattr(i, f"against_{name}") is not None]
+        if rates:
+            at, found = [x for x, _ in rates], 100.0 * np.array([rate for _, rate in rates])
+            spread = np.abs(found[:, 1:].T - found[:, 0])
+            axes[2].errorbar(
+                at, found[:, 0], spread, fmt="o-", markersize=3, linewidth=1.2, capsize=2, label=f"against {name}", color=f"C{k}"
+            )
+            axes[2].legend(fontsize=7, frameon=False)
+    axes[2].axhline(50, color="black", linewidth=0.6)
+    axes[2].set(ylabel="games won (%), draws counting half", ylim=(0, 100))
+    for each in axes:
+        each.set_xlabel("iterations")
+        each.grid(alpha=0.3)
+        each.spines[["top", "right"]].set_visible(False)
+    return figure

@@ -1,0 +1,80 @@
+"""Games of self-play by Online Outcome Sampling, whose simulations a network plays to their end; each decision is an example."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.game import Game
+from unseen.learn.reservoir import Decisions, decisions
+from unseen.learn.settings import Settings
+from unseen.networks.encoding import Encoding
+from unseen.networks.network import Layer, Network
+from unseen.position import Position
+from unseen.search.leaf import NetworkPlayout
+from unseen.search.rules import OnlineOutcomeSampling
+from unseen.search.searcher import Searcher
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """A game to be played: its place among all games, and the network of this iteration."""
+
+    place: tuple[int, ...]
+    """The seed, the iteration, and the number of the game in it."""
+    layers: Sequence[Layer]
+
+
+class Lesson(NamedTuple):
+    """What a game has brought."""
+
+    decisions: Decisions
+    simulations: int
+
+
+class SelfPlay:
+    """Plays games. One search sees both players' turns, and is led to where each of them is."""
+
+    def __init__(self, game: Game, settings: Settings) -> None:
+        self.game, self.settings = game, settings
+        self.encoding = Encoding(game, settings.encoding or None)
+        self.rule = OnlineOutcomeSampling.made_from(settings.settings)
+        self.iteration: tuple[int, ...] = ()
+
+    def __call__(self, assignment: Assignment) -> Lesson:
+        if self.iteration != assignment.place[:2]:
+            self.iteration = assignment.place[:2]
+            leaf = NetworkPlayout(Network(self.encoding, assignment.layers))
+            self.pattern = Searcher(self.game, self.rule, leaf=leaf, **Searcher.pick(self.settings.settings))
+        seeds = np.random.SeedSequence(assignment.place).generate_state(2, np.uint64).tolist()
+        return self.play(self.pattern.fork(seeds[0]), random.Random(seeds[1]))
+
+    def play(self, searcher: Searcher, rng: random.Random) -> Lesson:
+        """One game."""
+        position, rows, targets = Position(self.game), list[NDArray[np.float32]](), list[NDArray[np.float32]]()
+        while not position.is_terminal:
+            actions = position.actions
+            if position.is_chance:
+                position.apply(rng.choices(actions, position.chance_probabilities)[0])
+                continue
+            if len(actions) == 1:
+                position.apply(actions[0])
+                continue
+            player, seen = position.player, position.seen(position.player)
+            searcher.aim(player, seen)
+            searcher.run(self.settings.simulations)
+            found = searcher.behaviour(player, seen, len(actions))
+            state = self.game.new_states(1)
+            position.state.write(state)
+            rows.append(self.encoding.row(player, seen, state))
+            targets.append(np.full(self.game.num_actions, np.nan, np.float32))
+            targets[-1][actions] = found
+            is_even = rng.random() < self.settings.evenly
+            position.apply(rng.choice(actions) if is_even else rng.choices(actions, found.tolist())[0])
+        table = np.reshape(rows, (len(rows), self.encoding.length))
+        return Lesson(decisions(self.encoding, table, np.reshape(targets, (len(rows), self.game.num_actions))), searcher.made)

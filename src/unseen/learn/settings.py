@@ -1,0 +1,61 @@
+"""What can be set about learning, with the defaults of the paper for its games.
+
+A. Kitchen and M. Benedetti, "ExpIt-OOS: Towards learning from planning in imperfect information games" (2018), Section 4. What it
+does not say is as in the code that its authors published: an even choice now and then in self-play, one search for both players.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from unseen.errors import UnseenError
+from unseen.game import Game
+from unseen.networks.encoding import PARTS
+from unseen.options import Declared, parameter
+from unseen.search.rules import OnlineOutcomeSampling
+from unseen.search.searcher import Searcher
+
+PAPER: dict[str, dict[str, Any]] = {
+    "leduc_poker": {"targeting": "public", "layers": "128"},
+    "liars_dice": {"targeting": "public"},
+    "goofspiel": {},
+    "ii_goofspiel": {},
+    "ii_goofspiel(cards=13)": {"layers": "128-128-64", "steps": 512},
+}
+"""What is different, by the name of the game, or of the game with its parameters."""
+
+
+class Settings(Declared):
+    """How a network learns from planning."""
+
+    simulations: int = parameter(10_000, minimum=1, help="simulations for each decision of self-play")
+    epsilon: float = OnlineOutcomeSampling.parameters["epsilon"]  # type: ignore[assignment]
+    delta: float = OnlineOutcomeSampling.parameters["delta"]  # type: ignore[assignment]
+    gamma: float = OnlineOutcomeSampling.parameters["gamma"]  # type: ignore[assignment]
+    decay: float = OnlineOutcomeSampling.parameters["decay"]  # type: ignore[assignment]
+    weighting: int = OnlineOutcomeSampling.parameters["weighting"].with_default("running")  # type: ignore[assignment]
+    targeting: int = Searcher.parameters["targeting"]  # type: ignore[assignment]
+    evenly: float = parameter(0.2, minimum=0.0, maximum=1.0, help="the probability of an even choice in self-play")
+    encoding: Any = parameter(
+        "", help=f"what the network sees: {', '.join(PARTS)}; otherwise what the game writes, if it does, too"
+    )
+    layers: str = parameter("128-64", help="the sizes of the layers between input and output")
+    games: int = parameter(32, minimum=1, help="games of self-play in an iteration")
+    steps: int = parameter(128, minimum=1, help="steps of training in an iteration")
+    batch: int = parameter(256, minimum=1, help="decisions in a step")
+    rate: float = parameter(1e-3, above=0.0, help="the learning rate of Adam")
+    reservoir: int = parameter(32_000, minimum=1, help="full games whose decisions are kept")
+    keep: float = parameter(2.0, above=0.0, help="how slowly the reservoir forgets: its decay ratio")
+
+    @property
+    def hidden(self) -> list[int]:
+        """The sizes of the layers between input and output."""
+        sizes = [part.strip() for part in self.layers.split("-")] if self.layers else []
+        if not all(part.isdigit() and 0 < int(part) <= 4096 for part in sizes):
+            raise UnseenError(f"layers is {self.layers!r}, but must be sizes from 1 to 4096, such as 128-64.")
+        return [int(part) for part in sizes]
+
+
+def settings_for(game: Game, **changed: Any) -> Settings:
+    """The paper's settings for a game, or what is nearest to them, some of them changed."""
+    return Settings(**(PAPER.get(f"{game.name}(cards={game.settings.get('cards')})", PAPER.get(game.name, {})) | changed))

@@ -1,0 +1,112 @@
+"""Training a network on decisions: Kullback-Leibler divergence from what planning found, by Adam. The module that knows PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UnseenError
+from unseen.learn.reservoir import Reservoir
+from unseen.networks.encoding import Encoding
+from unseen.networks.network import Layer, Network
+from unseen.search.leaf import Questions
+
+
+def pytorch() -> Any:
+    """PyTorch."""
+    try:
+        import torch
+    except ImportError:
+        raise UnseenError('learning needs PyTorch, which is not installed: pip install "unseen[learn]".') from None
+    return torch
+
+
+class Trainer:
+    """A network in training. `seed` is that of its first parameters."""
+
+    def __init__(self, encoding: Encoding, hidden: Sequence[int], rate: float, seed: int) -> None:
+        self.torch = torch = pytorch()
+        self.encoding = encoding
+        sizes = [encoding.length, *hidden, encoding.game.num_actions]
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.linear = [torch.nn.Linear(before, after) for before, after in pairwise(sizes)]
+        parts = [part for layer in self.linear[:-1] for part in (layer, torch.nn.ReLU())]
+        self.module = torch.nn.Sequential(*parts, self.linear[-1])
+        self.optimiser = torch.optim.Adam(self.module.parameters(), lr=rate)
+
+    def layers(self) -> list[Layer]:
+        """The layers as they are, as arrays of their own."""
+        return [(layer.weight.detach().numpy().T.copy(), layer.bias.detach().numpy().copy()) for layer in self.linear]
+
+    def network(self, about: Mapping[str, Any] | None = None) -> Network:
+        """The network as it is."""
+        return Network(self.encoding, self.layers(), about)
+
+    def train(self, reservoir: Reservoir, steps: int, batch: int, rng: np.random.Generator) -> float:
+        """Some steps on what the reservoir holds; returns the mean loss. One thread, so that it can be repeated."""
+        torch, threads, losses = self.torch, self.torch.get_num_threads(), []
+        torch.set_num_threads(1)
+        try:
+            for _ in range(steps):
+                inputs, targets = (torch.from_numpy(part) for part in reservoir.draw(batch, rng))
+                self.optimiser.zero_grad()
+                loss = divergence(torch, self.module(inputs), targets)
+                loss.backward()
+                self.optimiser.step()
+                losses.append(loss.item())
+        finally:
+            torch.set_num_threads(threads)
+        return float(np.mean(losses))
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Parameters and what the optimiser knows."""
+        found = {}
+        for k, parameter in enumerate(self.module.parameters()):
+            state = self.optimiser.state.get(parameter, {})
+            found[f"parameter.{k}"] = parameter.detach().numpy()
+            found |= {f"optimiser.{k}.{name}": np.asarray(value.numpy(), np.float32) for name, value in state.items()}
+        return found
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take up what `arrays` once returned."""
+        torch, states = self.torch, {}
+        for k, parameter in enumerate(self.module.parameters()):
+            with torch.no_grad():
+                parameter.copy_(torch.from_numpy(arrays[f"parameter.{k}"].copy()))
+            begin = f"optimiser.{k}."
+            states[k] = {
+                name.removeprefix(begin): torch.from_numpy(a.copy()) for name, a in arrays.items() if name.startswith(begin)
+            }
+        if all(states.values()):
+            self.optimiser.load_state_dict({"state": states, "param_groups": self.optimiser.state_dict()["param_groups"]})
+
+
+def divergence(torch: Any, logits: Any, targets: Any) -> Any:
+    """The mean over a batch of the KL divergence of a softmax over the legal actions from `targets`, NaN where not legal."""
+    illegal = torch.isnan(targets)
+    chosen = torch.log_softmax(logits.masked_fill(illegal, float("-inf")), dim=1).masked_fill(illegal, 0.0)
+    wanted = targets.masked_fill(illegal, 0.0)
+    return (torch.xlogy(wanted, wanted) - wanted * chosen).sum(dim=1).mean()
+
+
+class ModulePolicy:
+    """Any PyTorch module as what answers `Questions`: it takes inputs of an encoding, float32 of shape (q, length), and returns
+    the logarithms of weights of all actions, (q, actions); illegal actions are masked."""
+
+    def __init__(self, module: Any, encoding: Encoding) -> None:
+        self.module, self.encoding, self.torch = module, encoding, pytorch()
+
+    def __call__(self, asked: Questions) -> NDArray[np.float64]:
+        rows = self.encoding.rows(asked.player, asked.seen, asked.seen_length, asked.states)
+        with self.torch.no_grad():
+            logits = self.module(self.torch.from_numpy(rows)).double().numpy()
+        legal = asked.actions >= 0
+        mine = np.where(legal, np.take_along_axis(logits, np.maximum(asked.actions, 0), axis=1), -np.inf)
+        weights = np.exp(mine - mine.max(axis=1, keepdims=True))
+        found: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
+        return found

@@ -1,0 +1,118 @@
+"""Files of networks, in the format "safetensors": numbers and words, nothing that could be executed.
+
+Beside the layers, named and shaped as in PyTorch, a file says which game the network is for, with a fingerprint of its rules, what
+the network sees, and a checksum.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unseen.errors import UnseenError
+from unseen.game import Game
+from unseen.games import REGISTRY
+from unseen.loading import load
+from unseen.networks.encoding import Encoding
+from unseen.networks.network import Network
+from unseen.position import fingerprint
+from unseen.run.files import write_atomically
+
+FORMAT = "unseen-network 1"
+Tensors = dict[str, NDArray[np.float32]]
+
+
+def save_network(network: Network, path: Path | str) -> None:
+    """Write a network to a file. The old file stays whole until the new one is."""
+    tensors = tensors_of(network)
+    write_atomically(Path(path), [safetensors().save(tensors, {"unseen": json.dumps(header(network, tensors))})])
+
+
+def header(network: Network, tensors: Tensors) -> dict[str, Any]:
+    game, encoding = network.game, network.encoding
+    return {
+        "format": FORMAT, "game": game.name, "parameters": game.settings, "fingerprint": fingerprint(game),
+        "encoding": encoding.parts, "inputs": encoding.length, "sha256": digest(tensors), "about": network.about,
+    }  # fmt: skip
+
+
+def load_network(path: Path | str, game: Game | str | None = None) -> Network:
+    """Read a network from a file, refusing one that is damaged or made for another game than `game`.
+
+    Without `game` the file's own word for it is used, which must be a game of the library: no file can make us run code.
+    """
+    try:
+        words, tensors = read(Path(path))
+        game = matching_game(words, None if game is None else load(game))
+        encoding = Encoding(game, words["encoding"])
+        if words["inputs"] != encoding.length:
+            raise UnseenError(f"it takes {words['inputs']} numbers, but the encoding of {game.spec} has {encoding.length}.")
+        layers = [(tensors[f"layers.{k}.weight"].T, tensors[f"layers.{k}.bias"]) for k in range(len(tensors) // 2)]
+        return Network(encoding, layers, words["about"])
+    except (KeyError, ValueError, TypeError, IndexError) as error:
+        raise UnseenError(f"network {path}: it is no network of this library ({error}).") from error
+    except UnseenError as error:
+        raise UnseenError(f"network {path}: {error}") from error
+
+
+def matching_game(words: dict[str, Any], game: Game | None) -> Game:
+    """The game of a file, which must be `game` if that is given."""
+    if game is None:
+        if words["game"] not in REGISTRY:
+            raise UnseenError(f"it is for {words['game']!r}, which is not a game of the library; say which game it is.")
+        game = load(f"{words['game']}({', '.join(f'{name}={value}' for name, value in words['parameters'].items())})")
+    if (words["game"], words["parameters"]) != (game.name, game.settings):
+        inside = ", ".join(f"{name}={value}" for name, value in words["parameters"].items())
+        raise UnseenError(f"it is for {words['game']}({inside}), not for {game.spec}.")
+    if words["fingerprint"] != fingerprint(game):
+        raise UnseenError(f"it is for {game.spec} with other rules than today's.")
+    return game
+
+
+def read(path: Path) -> tuple[dict[str, Any], Tensors]:
+    """What a file says of its network, and the tensors."""
+    library = safetensors()
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UnseenError(f"it cannot be read: {error.strerror or error}.") from error
+    try:
+        tensors = library.load(data)
+        length = int.from_bytes(data[:8], "little")
+        words = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["unseen"])
+    except Exception as error:  # whatever is found wrong with the bytes
+        raise UnseenError("the file is damaged, or none of a network of this library.") from error
+    if words["format"] != FORMAT or not isinstance(words["parameters"], dict) or not isinstance(words["about"], dict):
+        raise UnseenError(f"it is not a network of this version ({FORMAT!r}).")
+    if any(array.dtype != np.float32 for array in tensors.values()) or words["sha256"] != digest(tensors):
+        raise UnseenError("the checksum does not match; the file is damaged.")
+    return words, tensors
+
+
+def tensors_of(network: Network) -> Tensors:
+    """The layers by name, weights as in PyTorch: shape (outputs, inputs)."""
+    weights = {f"layers.{k}.weight": np.ascontiguousarray(w.T) for k, (w, _) in enumerate(network.layers)}
+    return weights | {f"layers.{k}.bias": b for k, (_, b) in enumerate(network.layers)}
+
+
+def digest(tensors: Tensors) -> str:
+    """A checksum of all tensors, with their names and shapes."""
+    found = hashlib.sha256()
+    for name in sorted(tensors):
+        found.update(f"{name}{tensors[name].shape}".encode())
+        found.update(np.ascontiguousarray(tensors[name]).tobytes())
+    return found.hexdigest()
+
+
+def safetensors() -> Any:
+    """The library that reads and writes such files."""
+    try:
+        import safetensors.numpy
+    except ImportError:
+        raise UnseenError('networks need safetensors, which is not installed: pip install "unseen[learn]".') from None
+    return safetensors.numpy

@@ -1,0 +1,85 @@
+"""A network as a strategy for the whole game: what it says at every information set, in compiled code."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from unseen.compiling import kernel
+from unseen.engine import step
+from unseen.enumeration.symmetry import reduction
+from unseen.enumeration.walker import Enumeration
+from unseen.enumeration.whole import Examples, enumerate_examples, enumerate_game
+from unseen.game import Game
+from unseen.networks.encoding import Encoding
+from unseen.networks.network import Network, compact, forward, soften
+from unseen.run.progress import Progress
+from unseen.tabular.strategy import Strategy
+
+SETS_PER_CALL = 100_000
+"""So that Ctrl-C is noticed in between."""
+
+
+class EverySet:
+    """All information sets of a game, ready for networks with one encoding; without those behind settled endings, if it has any.
+
+    - `encoding`: what the networks see.
+    - `walked`: the game enumerated, if it has been; not enough where the game's own `encode` is used, which needs states.
+    """
+
+    def __init__(self, encoding: Encoding, walked: Enumeration | None = None, progress: Progress | bool | None = None) -> None:
+        game = encoding.game
+        less = reduction(game, stops_settled=True) if type(game).settled is not Game.settled else None
+        self.encoding, self.examples = encoding, Examples(np.zeros(0, np.int64), np.zeros(0, np.int64))
+        if encoding.layout.own:
+            self.walked, self.examples = enumerate_examples(game, progress, reduced=less)
+        else:
+            self.walked = walked or enumerate_game(game, progress=progress, reduced=less)
+
+    def strategy(self, network: Network) -> Strategy:
+        """What a network with this encoding plays."""
+        walked, sets, game = self.walked, self.walked.sets, self.encoding.game
+        probability, count = np.zeros(len(sets.actions)), len(sets.player)
+        seen, tell, state = np.zeros((game.max_length, 3), np.int64), np.zeros(3, np.int64), game.new_states(1)
+        net = compact(network, remembered=1)
+        for first in range(0, count, SETS_PER_CALL):
+            last = min(first + SETS_PER_CALL, count)
+            respond_at_sets(
+                game, self.encoding.layout, net, walked.recall, sets, self.examples, first, last, state, seen, tell, probability
+            )
+        return Strategy(
+            game, keys=walked.keys, player=sets.player, count=sets.n_actions, actions=sets.actions,
+            probability=probability / np.repeat(np.add.reduceat(probability, sets.cell), sets.n_actions),
+        )  # fmt: skip
+
+
+def network_strategy(network: Network, progress: Progress | bool | None = None) -> Strategy:
+    """The strategy that a network plays, by asking it at every information set of its game.
+
+    `progress`: None shows a bar if a person is watching, True always, False never.
+    """
+    return EverySet(network.encoding, progress=progress).strategy(network)
+
+
+@kernel
+def respond_at_sets(game, layout, net, recall, sets, examples, first, last, states, seen, tell, probability):
+    """The probabilities of all actions at sets `first` to `last` - 1; `states`, `seen` and `tell` are to write on."""
+    s = states[0]
+    for j in range(first, last):
+        length, node = 0, sets.node[j]
+        while recall.parent[node] >= 0:
+            length += 1
+            node = recall.parent[node]
+        node = sets.node[j]
+        for t in range(length - 1, -1, -1):
+            seen[t, 0] = recall.own[node]
+            seen[t, 1] = recall.public[node]
+            seen[t, 2] = recall.private[node]
+            node = recall.parent[node]
+        if layout.own > 0:
+            game.start(s)
+            for k in range(examples.ends[j - 1] if j > 0 else 0, examples.ends[j]):
+                step(game, s, examples.actions[k], tell)
+        at, n, cell = forward(game, s, sets.player[j], seen, length, layout, net), sets.n_actions[j], sets.cell[j]
+        soften(net, at, sets.actions[cell : cell + n], n, 0)
+        for k in range(n):
+            probability[cell + k] = net.answers[k]
