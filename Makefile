@@ -36,6 +36,7 @@ bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/search.py
 	$(BIN)/python benchmarks/perfect.py
 	$(BIN)/python benchmarks/arena.py
+	$(BIN)/python benchmarks/learning.py
 
 counts: $(VENV)/.dev
 	$(BIN)/python benchmarks/games.py --counts

@@ -16,6 +16,7 @@ import numpy as np
 
 import unseen
 from unseen import PUBLIC, TERMINAL, Game, Strategy
+from unseen.search.leaf import NetworkPlayout
 from unseen.search.rules import OnlineOutcomeSampling
 
 
@@ -119,6 +120,20 @@ def saved_and_loaded(game: Game) -> object:
         return Strategy.load(Path(folder) / "a.strategy", game)
 
 
+def with_network(game: Game) -> unseen.Searcher:
+    """A search whose playouts are a network's."""
+    encoding = unseen.Encoding(game)
+    network = unseen.Network(encoding, [(np.zeros((encoding.length, game.num_actions)), np.zeros(game.num_actions))])
+    search = unseen.Searcher(game, OnlineOutcomeSampling(), leaf=NetworkPlayout(network), targeting="none")
+    search.run(3000)
+    return search
+
+
+def learnt(game: Game) -> object:
+    with tempfile.TemporaryDirectory() as folder:
+        return unseen.learn(game, out=Path(folder) / "f", iterations=1, simulations=50, games=1, steps=1, layers="4", workers=1)
+
+
 ENTRIES: dict[str, Callable[[Game], object]] = {
     **{f"solve, {name}": sampled(name) for name in SAMPLERS},
     "solve": lambda game: unseen.solve(game, iterations=2),
@@ -145,13 +160,17 @@ ENTRIES: dict[str, Callable[[Game], object]] = {
     "measure": lambda game: unseen.measure(game, "random", workers=1),
     "make_agent": lambda game: unseen.make_agent("solved", game),
     "fingerprint": unseen.fingerprint,
+    "Encoding": lambda game: unseen.Encoding(game).row(0, []),
+    "Network": with_network,
+    "network_strategy": lambda game: unseen.network_strategy(with_network(game).leaf.network),
+    "learn": learnt,
     "testing": lambda game: unseen.testing.check_game(game, seconds=0.5),
 }
 """Each public name that takes a game, with something that uses it."""
 NO_ENTRIES = {
     "CHANCE", "PUBLIC", "TERMINAL", "Agent", "BeliefTooLarge", "Budget", "Choice", "Cluster", "Comparison", "Convergence",
     "DepthLimited", "Enumeration", "Extraction",
-    "Equilibrium", "Evaluation", "Game", "GameFault", "Info", "Losses", "Match", "Measured",
+    "Equilibrium", "Evaluation", "Game", "GameFault", "Info", "Learned", "Losses", "Match", "Measured",
     "OnlineLearner", "Percept", "Playouts", "Position", "RuleError", "Solved",
     "StrategyFileError", "Tournament", "UnseenError", "Values", "__version__", "backward_induction", "convergence",
     "depth_limited", "expected_loss", "game_names", "kernel", "load", "parameter", "piece", "rules",

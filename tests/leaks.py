@@ -7,10 +7,15 @@ up to its last turn in them must be the same.
 from __future__ import annotations
 
 import random
+import tempfile
 from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
 
-from unseen import Belief, Game, Position, Strategy, game_names, load
+import numpy as np
+
+from unseen import Belief, Encoding, Game, Network, Position, Strategy, game_names, load
 from unseen.agents import Agent, Choice, StrategyAgent
 from unseen.arena import referee
 from unseen.arena.names import make_agent
@@ -41,6 +46,7 @@ OPEN = (
     "oos_plus(simulations=12)",
 )  # fmt: skip
 """Those for games in which all is known but the move that is being made."""
+WITH_NETWORK = ("net(file={})", "oos(playout={}, simulations=12)", "vr_oos(playout={}, simulations=12)")
 
 
 class Follower(Agent):
@@ -109,15 +115,23 @@ def twins(game: Game) -> tuple[Position, tuple[int, ...]] | None:
     return None
 
 
+def with_network(game: Game, folder: str) -> list[str]:
+    """Agents that ask a network, which looks at all that it can."""
+    encoding, rng = Encoding(game), np.random.default_rng(0)
+    sizes, file = [encoding.length, 8, game.num_actions], Path(folder) / f"{game.name}.safetensors"
+    Network(encoding, [(rng.normal(size=pair), rng.normal(size=pair[1])) for pair in pairwise(sizes)]).save(file)
+    return [spec.format(file) for spec in WITH_NETWORK]
+
+
 if __name__ == "__main__":
-    swaps = 0
+    swaps, folder = 0, tempfile.mkdtemp()
     for name in game_names():
         game = load(SMALL.get(name, name))
         if (found := twins(game)) is None:
             continue
         position, other = found
         in_turn = IN_TURN if not game.simultaneous and name not in LONG else ()
-        for spec in (*AGENTS, *in_turn, *(OPEN if not what_is_hidden(game) else ())):
+        for spec in (*AGENTS, *with_network(game, folder), *in_turn, *(OPEN if not what_is_hidden(game) else ())):
             mine, theirs = (watched(game, h, position.player, spec) for h in (position.history, other))
             assert mine == theirs, (name, spec, position.history, other)
             swaps += 1

@@ -19,7 +19,7 @@ SOURCE = ROOT / "src" / "unseen"
 COMPILED = {
     "game.py": {
         "start", "player", "actions", "chance", "apply", "utility", "settled", "rollout", "reduced", "bits", "lay_open",
-        "knowledge", "most", "between_rounds", "ahead", "worth",
+        "knowledge", "most", "between_rounds", "ahead", "worth", "encode",
     },
     "minimax.py": {"world_of", "begin", "end", "descend", "enter_node", "fold", "leave"},
     "vectors.py": {"world_of", "begin", "end", "descend", "enter_node", "fold", "fold_action", "leave", "lower_caps", "look_up"},
@@ -88,7 +88,7 @@ def test_only_one_room_knows_numba():
 
 RESULTS = {
     "Choice", "Comparison", "Convergence", "DepthLimited", "Extraction", "Enumeration", "Equilibrium", "Evaluation", "Info",
-    "Losses", "Match", "Measured", "Percept", "Playouts", "RuleError", "Solved",
+    "Learned", "Losses", "Match", "Measured", "Percept", "Playouts", "RuleError", "Solved",
     "Tournament", "Values",
 }  # fmt: skip
 """Public classes that the library makes, not its users."""

@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from unseen.exact.equilibrium import Equilibrium, solve_exactly
     from unseen.exact.info import Info, info
     from unseen.exact.sequence_form import Evaluation, SequenceForm, best_response, exploitability
+    from unseen.learning.job import Learned, learn
+    from unseen.networks.encoding import Encoding
+    from unseen.networks.network import Network
+    from unseen.networks.whole import network_strategy
     from unseen.random_play import Playouts, playouts
     from unseen.run.cluster import Cluster
     from unseen.search import rules
@@ -50,14 +54,17 @@ _LATER = {
     "Comparison": "arena.comparison",
     "Convergence": "arena.plans",
     "DepthLimited": "arena.plans",
+    "Encoding": "networks.encoding",
     "Enumeration": "enumeration.walker",
     "Equilibrium": "exact.equilibrium",
     "Evaluation": "exact.sequence_form",
     "Extraction": "arena.extraction",
     "Info": "exact.info",
+    "Learned": "learning.job",
     "Losses": "arena.losses",
     "Match": "arena.matches",
     "Measured": "arena.measures",
+    "Network": "networks.network",
     "OnlineLearner": "solving.online",
     "Playouts": "random_play",
     "Searcher": "search.searcher",
@@ -77,9 +84,11 @@ _LATER = {
     "exploitability": "exact.sequence_form",
     "extract": "arena.extraction",
     "info": "exact.info",
+    "learn": "learning.job",
     "make_agent": "arena.names",
     "match": "arena.matches",
     "measure": "arena.measures",
+    "network_strategy": "networks.whole",
     "playouts": "random_play",
     "replay": "arena.matches",
     "solve": "solving.job",
@@ -90,12 +99,13 @@ _MODULES = {"rules": "search.rules", "testing": "testing"}
 
 __all__ = [
     "CHANCE", "PUBLIC", "TERMINAL", "Agent", "Belief", "BeliefTooLarge", "Budget", "Choice", "Cluster", "Comparison",
-    "Convergence", "DepthLimited", "Enumeration", "Equilibrium", "Evaluation", "Extraction", "Game", "GameFault", "Info",
-    "Losses", "Match", "Measured", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError", "Searcher", "SequenceForm",
-    "Solved", "Strategy", "StrategyFileError", "Tournament", "UnseenError", "Values", "Worlds", "__version__",
-    "backward_induction", "best_response", "compare", "convergence", "depth_limited", "enumerate_game", "expected_loss",
-    "exploitability", "extract", "fingerprint", "game_names", "info", "kernel", "load", "make_agent", "match", "measure",
-    "parameter", "piece", "playouts", "replay", "rules", "solve", "solve_exactly", "testing", "tournament",
+    "Convergence", "DepthLimited", "Encoding", "Enumeration", "Equilibrium", "Evaluation", "Extraction", "Game", "GameFault",
+    "Info", "Learned", "Losses", "Match", "Measured", "Network", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError",
+    "Searcher", "SequenceForm", "Solved", "Strategy", "StrategyFileError", "Tournament", "UnseenError", "Values", "Worlds",
+    "__version__", "backward_induction", "best_response", "compare", "convergence", "depth_limited", "enumerate_game",
+    "expected_loss", "exploitability", "extract", "fingerprint", "game_names", "info", "kernel", "learn", "load", "make_agent",
+    "match", "measure", "network_strategy", "parameter", "piece", "playouts", "replay", "rules", "solve", "solve_exactly",
+    "testing", "tournament",
 ]  # fmt: skip
 
 

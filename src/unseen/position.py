@@ -287,6 +287,10 @@ def try_out(game: Game) -> None:
                     position._fault(f"apply sets field {name!r} to {value}, which does not fit its type {kind}")
             if game.knows_bits and not position.is_terminal and game.bits(position.state) != sum(1 << a for a in position.actions):
                 position._fault(f"bits returns {game.bits(position.state)}, but the actions are {position.actions}")
+            if game.encodes and position.player >= 0:
+                position._call("encode", position.state, position.player, written := np.zeros(game.encoding_size, np.float32))
+                if not np.isfinite(written).all():
+                    position._fault(f"encode writes {written.tolist()}, which must be finite")
             if position.is_chance and abs(sum(position.chance_probabilities) - 1.0) > 1e-9:
                 position._fault(f"chance gives probabilities that sum to {sum(position.chance_probabilities)}, not to 1")
         _ = position.utilities

@@ -25,16 +25,17 @@ def learn(
     ] = None,
     evaluate_every: Annotated[int, typer.Option(min=0, help="Evaluate the bare network after so many iterations; 0: never.")] = 10,
     evaluation_games: Annotated[int, typer.Option(min=0, help="Games against random and against the teacher, each.")] = 200,
+    snapshot_every: Annotated[int, typer.Option(min=0, help="Keep a copy of the network after so many iterations; 0: none.")] = 0,
     workers: Workers = None, cluster: ClusterAddress = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Train a network by ExIt-OOS: it imitates a search that it helps. Ctrl-C keeps what was learnt; --resume goes on."""
-    from unseen.learn import job
+    from unseen.learning import job
 
     asked: dict[str, Any] = {"simulations": simulations, "layers": layers}
     given = {name: value for name, value in asked.items() if value is not None} | read_changes(change or [])
     found = job.learn(
         game, out=out, iterations=iterations, resume=resume, seed=seed, workers=place(workers, cluster),
-        evaluate_every=evaluate_every, evaluation_games=evaluation_games, **given,
+        evaluate_every=evaluate_every, evaluation_games=evaluation_games, snapshot_every=snapshot_every, **given,
     )  # fmt: skip
     if found.trouble:
         print(f"unseen: {found.trouble}", file=sys.stderr)
@@ -43,7 +44,7 @@ def learn(
 
 def read_changes(changes: list[str]) -> dict[str, Any]:
     """Settings by name, from `name=value`."""
-    from unseen.learn.settings import Settings
+    from unseen.learning.settings import Settings
 
     found: dict[str, Any] = {}
     for text in changes:

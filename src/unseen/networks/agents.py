@@ -11,7 +11,6 @@ from unseen.agents import Agent, Budget, Kind
 from unseen.belief.worlds import Worlds
 from unseen.errors import UnseenError
 from unseen.game import Game
-from unseen.networks.file import load_network
 from unseen.networks.network import Network
 from unseen.networks.whole import network_strategy
 from unseen.options import Parameter
@@ -67,7 +66,7 @@ class NetworkAgent(Agent):
 def make_net(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
     if not options["file"]:
         raise UnseenError(f"agent {name!r}: say which network, net(file=...); `unseen learn` makes them.")
-    return NetworkAgent(load_network(options["file"], game), name)
+    return NetworkAgent(Network.load(options["file"], game), name)
 
 
 AGENTS = {

@@ -83,7 +83,8 @@ class Encoding:
     ) -> Floats:
         """The input for `q` information sets, shape (q, length).
 
-        Each has a player, its percepts, shape (q, l, 3), so many of them, and, if the game's own rule is used, some state in it.
+        `players` has shape (q,); `seen` their percepts, (q, l, 3), of which there are `lengths`, (q,); `states` some state in each
+        set, (q,), if the game's own rule is used.
         """
         if states is None:
             if self.layout.own:
@@ -94,7 +95,10 @@ class Encoding:
         return out
 
     def row(self, player: int, seen: Sequence[Percept], state: NDArray[Any] | None = None) -> Floats:
-        """The input for one information set, shape (length,); `state` has shape (1,)."""
+        """The input for one information set, shape (length,): that of a `player` that has `seen` some percepts.
+
+        `state`, shape (1,), is some state in it, if the game's own rule is used.
+        """
         percepts = np.array(seen, np.int64).reshape(1, -1, 3)
         found: Floats = self.rows(np.array([player]), percepts, np.array([len(seen)]), state)[0]
         return found

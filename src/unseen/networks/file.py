@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,46 +19,31 @@ from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.games import REGISTRY
 from unseen.loading import load
-from unseen.networks.encoding import Encoding
-from unseen.networks.network import Network
 from unseen.position import fingerprint
 from unseen.run.files import write_atomically
 
 FORMAT = "unseen-network 1"
 Tensors = dict[str, NDArray[np.float32]]
+Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
+"""Weights, shape (inputs, outputs), and what is added to their sums, (outputs,)."""
 
 
-def save_network(network: Network, path: Path | str) -> None:
-    """Write a network to a file. The old file stays whole until the new one is."""
-    tensors = tensors_of(network)
-    write_atomically(Path(path), [safetensors().save(tensors, {"unseen": json.dumps(header(network, tensors))})])
-
-
-def header(network: Network, tensors: Tensors) -> dict[str, Any]:
-    game, encoding = network.game, network.encoding
-    return {
-        "format": FORMAT, "game": game.name, "parameters": game.settings, "fingerprint": fingerprint(game),
-        "encoding": encoding.parts, "inputs": encoding.length, "sha256": digest(tensors), "about": network.about,
+def write(path: Path, game: Game, encoding: str, layers: Sequence[Layer], about: Mapping[str, Any]) -> None:
+    """Write the layers of a network that sees what an encoding of this name says."""
+    tensors = tensors_of(layers)
+    words = {
+        "format": FORMAT, "game": game.name, "parameters": game.settings, "fingerprint": fingerprint(game), "encoding": encoding,
+        "sha256": digest(tensors), "about": about,
     }  # fmt: skip
+    write_atomically(path, [safetensors().save(tensors, {"unseen": json.dumps(words)})])
 
 
-def load_network(path: Path | str, game: Game | str | None = None) -> Network:
-    """Read a network from a file, refusing one that is damaged or made for another game than `game`.
-
-    Without `game` the file's own word for it is used, which must be a game of the library: no file can make us run code.
-    """
-    try:
-        words, tensors = read(Path(path))
-        game = matching_game(words, None if game is None else load(game))
-        encoding = Encoding(game, words["encoding"])
-        if words["inputs"] != encoding.length:
-            raise UnseenError(f"it takes {words['inputs']} numbers, but the encoding of {game.spec} has {encoding.length}.")
-        layers = [(tensors[f"layers.{k}.weight"].T, tensors[f"layers.{k}.bias"]) for k in range(len(tensors) // 2)]
-        return Network(encoding, layers, words["about"])
-    except (KeyError, ValueError, TypeError, IndexError) as error:
-        raise UnseenError(f"network {path}: it is no network of this library ({error}).") from error
-    except UnseenError as error:
-        raise UnseenError(f"network {path}: {error}") from error
+def read(path: Path, game: Game | None) -> tuple[Game, str, list[Layer], dict[str, Any]]:
+    """The game of a network's file, what its encoding is called, its layers, and what it says about itself."""
+    words, tensors = read_tensors(path)
+    game = matching_game(words, game)
+    layers = [(tensors[f"layers.{k}.weight"].T, tensors[f"layers.{k}.bias"]) for k in range(len(tensors) // 2)]
+    return game, words["encoding"], layers, words["about"]
 
 
 def matching_game(words: dict[str, Any], game: Game | None) -> Game:
@@ -74,7 +60,7 @@ def matching_game(words: dict[str, Any], game: Game | None) -> Game:
     return game
 
 
-def read(path: Path) -> tuple[dict[str, Any], Tensors]:
+def read_tensors(path: Path) -> tuple[dict[str, Any], Tensors]:
     """What a file says of its network, and the tensors."""
     library = safetensors()
     try:
@@ -94,10 +80,10 @@ def read(path: Path) -> tuple[dict[str, Any], Tensors]:
     return words, tensors
 
 
-def tensors_of(network: Network) -> Tensors:
+def tensors_of(layers: Sequence[Layer]) -> Tensors:
     """The layers by name, weights as in PyTorch: shape (outputs, inputs)."""
-    weights = {f"layers.{k}.weight": np.ascontiguousarray(w.T) for k, (w, _) in enumerate(network.layers)}
-    return weights | {f"layers.{k}.bias": b for k, (_, b) in enumerate(network.layers)}
+    weights = {f"layers.{k}.weight": np.ascontiguousarray(w.T) for k, (w, _) in enumerate(layers)}
+    return weights | {f"layers.{k}.bias": b for k, (_, b) in enumerate(layers)}
 
 
 def digest(tensors: Tensors) -> str:

@@ -7,6 +7,7 @@ into the first layer is 0, and so is half of what goes into the others. Nothing 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,16 +16,22 @@ from numpy.typing import NDArray
 from unseen.compiling import kernel, piece
 from unseen.errors import UnseenError
 from unseen.game import Game
+from unseen.loading import load
+from unseen.networks import file
 from unseen.networks.encoding import Encoding, Floats, hot_columns
+from unseen.networks.file import Layer
 
 REMEMBERED = 1 << 14
 """Answers that are kept, by the key of the information set; a power of two."""
-Layer = tuple[Floats, Floats]
-"""Weights, shape (inputs, outputs), and what is added to their sums, (outputs,)."""
 
 
 class Network:
-    """A network for a game: what it sees, its layers, and words about where it comes from."""
+    """A network for a game. `load` reads one from a file, as `unseen learn` writes it.
+
+    - `encoding`: what it sees.
+    - `layers`: for each layer weights, shape (inputs, outputs), and what is added, (outputs,).
+    - `about`: what else there is to say about it.
+    """
 
     def __init__(self, encoding: Encoding, layers: Sequence[Layer], about: Mapping[str, Any] | None = None) -> None:
         self.encoding, self.about = encoding, dict(about or {})
@@ -40,6 +47,24 @@ class Network:
         if not all(np.isfinite(part).all() for layer in self.layers for part in layer):
             raise UnseenError("the network holds numbers that are not finite.")
 
+    def save(self, path: Path | str) -> None:
+        """Write the network to the file `path`. The old file stays whole until the new one is."""
+        file.write(Path(path), self.game, self.encoding.parts, self.layers, self.about)
+
+    @classmethod
+    def load(cls, path: Path | str, game: Game | str | None = None) -> Network:
+        """Read a network from the file `path`, refusing one that is damaged or made for another game than `game`.
+
+        Without `game` the file's own word for it is used, which must be a game of the library: no file can make us run code.
+        """
+        try:
+            game, parts, layers, about = file.read(Path(path), None if game is None else load(game))
+            return cls(Encoding(game, parts), layers, about)
+        except UnseenError as error:
+            raise UnseenError(f"network {path}: {error}") from error
+        except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
+            raise UnseenError(f"network {path}: it is no network of this library ({error}).") from error
+
     @property
     def game(self) -> Game:
         return self.encoding.game
@@ -50,7 +75,7 @@ class Network:
         return [len(self.layers[0][0]), *(len(b) for _, b in self.layers)]
 
     def logits(self, inputs: Floats) -> Floats:
-        """The logarithms of probabilities that are not normalised, shape (q, actions), for `inputs`, (q, length)."""
+        """The logarithms of probabilities that are not normalised, shape (q, actions), for `inputs`, shape (q, length)."""
         for k, (weights, bias) in enumerate(self.layers):
             inputs = (np.maximum(inputs, 0.0) if k else inputs) @ weights + bias
         return inputs
@@ -76,7 +101,7 @@ class Compact(NamedTuple):
     amount: NDArray[np.float32]  # (h,) and what they are
     own: NDArray[np.float32]  # (k,) what the game has encoded
     keys: NDArray[np.uint64]  # (r,) information sets whose answers are remembered
-    answers: NDArray[np.float32]  # (r w,) the probabilities of their legal actions
+    answers: NDArray[np.float64]  # (r w,) the probabilities of their legal actions
 
 
 def compact(network: Network, remembered: int = REMEMBERED) -> Compact:
@@ -87,33 +112,30 @@ def compact(network: Network, remembered: int = REMEMBERED) -> Compact:
     return Compact(
         np.array(sizes), values, np.zeros(2 * max(sizes[1:]), np.float32), np.zeros(width, np.int64), np.zeros(width, np.float32),
         np.zeros(max(encoding.layout.own, 1), np.float32), np.zeros(remembered, np.uint64),
-        np.zeros(remembered * network.game.width, np.float32),
+        np.zeros(remembered * network.game.width),
     )  # fmt: skip
 
 
 @piece
-def row(values, base, m, i):
-    """Row `i` of a matrix with `m` columns, from `base` on."""
-    first = base + i * m
-    return values[first : first + m]
-
-
-@piece
 def add_rows(values, base, m, net, n, to):
-    """Add `n` rows of a matrix with `m` columns, from `base` on, each times its amount, to `net.hidden` from `to` on."""
-    hot, amount, sums = net.hot, net.amount, net.hidden[to : to + m]
+    """Add `n` rows of a matrix with `m` columns, from `base` on, each times its amount, to `net.hidden` from `to` on.
+
+    Indices are unsigned, so that compiled code need not ask whether one is negative, and takes several columns at a time.
+    """
+    hot, amount, hidden = net.hot, net.amount, net.hidden
+    first, width, to = np.uint64(base), np.uint64(m), np.uint64(to)
     k = 0
     while k + 4 <= n:  # four at a time: what they are added to is read and written once
+        r0, r1 = first + np.uint64(hot[k]) * width, first + np.uint64(hot[k + 1]) * width
+        r2, r3 = first + np.uint64(hot[k + 2]) * width, first + np.uint64(hot[k + 3]) * width
         x0, x1, x2, x3 = amount[k], amount[k + 1], amount[k + 2], amount[k + 3]
-        w0, w1, w2, w3 = (row(values, base, m, hot[k]), row(values, base, m, hot[k + 1]), row(values, base, m, hot[k + 2]),
-                          row(values, base, m, hot[k + 3]))  # fmt: skip
-        for j in range(m):
-            sums[j] += (x0 * w0[j] + x1 * w1[j]) + (x2 * w2[j] + x3 * w3[j])
+        for j in range(width):
+            hidden[to + j] += (x0 * values[r0 + j] + x1 * values[r1 + j]) + (x2 * values[r2 + j] + x3 * values[r3 + j])
         k += 4
     while k < n:
-        x, w = amount[k], row(values, base, m, hot[k])
-        for j in range(m):
-            sums[j] += x * w[j]
+        r0, x0 = first + np.uint64(hot[k]) * width, amount[k]
+        for j in range(width):
+            hidden[to + j] += x0 * values[r0 + j]
         k += 1
 
 
@@ -159,7 +181,7 @@ def soften(net, at, actions, n, first):
         most = max(most, net.hidden[at + actions[k]])
     total = 0.0
     for k in range(n):
-        weight = np.exp(net.hidden[at + actions[k]] - most)
+        weight = np.exp(np.float64(net.hidden[at + actions[k]] - most))
         net.answers[first + k] = weight
         total += weight
     for k in range(n):

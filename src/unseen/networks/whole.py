@@ -53,7 +53,7 @@ class EverySet:
 
 
 def network_strategy(network: Network, progress: Progress | bool | None = None) -> Strategy:
-    """The strategy that a network plays, by asking it at every information set of its game.
+    """The strategy that a `network` plays, by asking it at every information set of its game.
 
     `progress`: None shows a bar if a person is watching, True always, False never.
     """

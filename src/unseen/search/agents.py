@@ -13,7 +13,7 @@ from unseen.agents import DEFAULT_BUDGET, Agent, Budget, Kind
 from unseen.errors import UnseenError
 from unseen.exact.treeplex import Treeplex
 from unseen.game import Game
-from unseen.networks.file import load_network
+from unseen.networks.network import Network
 from unseen.options import Declared, Parameter, Value, parameter, with_defaults
 from unseen.position import Percept, Position
 from unseen.random_play import largest_payoff
@@ -133,7 +133,7 @@ def make_search(game: Game, name: str, rule: Rule, options: Mapping[str, Any], l
 
 
 def make_oos(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
-    leaf = NetworkPlayout(load_network(options["playout"], game)) if options["playout"] else None
+    leaf = NetworkPlayout(Network.load(options["playout"], game)) if options["playout"] else None
     return make_search(game, name, OnlineOutcomeSampling.made_from(options), options, leaf)
 
 

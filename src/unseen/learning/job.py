@@ -22,14 +22,13 @@ from unseen.enumeration.whole import enumerate_small
 from unseen.errors import UnseenError
 from unseen.exact.sequence_form import SequenceForm
 from unseen.game import Game
-from unseen.learn.reservoir import Reservoir
-from unseen.learn.self_play import Assignment, SelfPlay
-from unseen.learn.settings import Settings, settings_for
-from unseen.learn.training import Trainer
+from unseen.learning.reservoir import Reservoir
+from unseen.learning.self_play import Assignment, SelfPlay
+from unseen.learning.settings import Settings, settings_for
+from unseen.learning.training import Trainer
 from unseen.loading import load
 from unseen.networks.agents import NetworkAgent
 from unseen.networks.encoding import Encoding
-from unseen.networks.file import save_network
 from unseen.networks.network import Network
 from unseen.networks.whole import EverySet
 from unseen.position import random_walk
@@ -132,8 +131,8 @@ class Learned(Result):
 
 def learn(
     game: Game | str, *, out: Path | str, iterations: int = 100, resume: bool = False, seed: int = 0, workers: Workers = None,
-    evaluate_every: int = 10, evaluation_games: int = 200, watch: Callable[[Iteration], None] | None = None,
-    progress: bool | None = None, **settings: Any,
+    evaluate_every: int = 10, evaluation_games: int = 200, snapshot_every: int = 0,
+    watch: Callable[[Iteration], None] | None = None, progress: bool | None = None, **settings: Any,
 ) -> Learned:  # fmt: skip
     """Train a network for a game by ExIt-OOS. Ctrl-C ends it and keeps all iterations but the one that is under way.
 
@@ -144,15 +143,17 @@ def learn(
     - `workers`: processes to use, otherwise one a core; or a `Cluster`.
     - `evaluate_every`: after so many iterations, each time, and after the last, the bare network is evaluated: exactly, where the
       game is small; by `evaluation_games` games against `random` and as many against its teacher, with even playouts.
+    - `snapshot_every`: after so many iterations, each time, a copy of the network is kept as `network-ITERATIONS.safetensors`.
     - `watch`: a function that is called after each iteration.
     - `progress`: None shows a bar if a person is watching, True always, False never.
-    - `settings`: what else can be set (see `unseen.learn.settings`), such as `simulations=1000`, `layers="128-64"`.
+    - `settings`: what else can be set (see `unseen.learning.settings`), such as `simulations=1000`, `layers="128-64"`.
     """
     game, folder = load(game), Path(out)
-    if iterations < 1 or evaluate_every < 0 or evaluation_games < 0:
-        raise UnseenError(f"iterations is {iterations}, evaluate_every {evaluate_every}, evaluation_games {evaluation_games}; "
-                          "the first must be at least 1, the others at least 0.")  # fmt: skip
-    job = _Job(game, settings_for(game, **settings), folder, seed, evaluate_every, evaluation_games)
+    every = {"evaluate_every": evaluate_every, "evaluation_games": evaluation_games, "snapshot_every": snapshot_every}
+    for name, value in {"iterations": iterations - 1, **every}.items():
+        if value < 0:
+            raise UnseenError(f"{name} is {value + (name == 'iterations')}, but must be at least {int(name == 'iterations')}.")
+    job = _Job(game, settings_for(game, **settings), folder, seed, **every)
     make_place(folder, resume)
     if resume:
         job.take_up()
@@ -187,8 +188,12 @@ def game_length(game: Game) -> int:
 class _Job:
     """A job under way."""
 
-    def __init__(self, game: Game, settings: Settings, folder: Path, seed: int, every: int, games: int) -> None:
-        self.game, self.settings, self.folder, self.seed, self.every, self.games = game, settings, folder, seed, every, games
+    def __init__(
+        self, game: Game, settings: Settings, folder: Path, seed: int, evaluate_every: int, evaluation_games: int,
+        snapshot_every: int,
+    ) -> None:  # fmt: skip
+        self.game, self.settings, self.folder, self.seed = game, settings, folder, seed
+        self.every, self.games, self.snapshot_every = evaluate_every, evaluation_games, snapshot_every
         encoding = Encoding(game, settings.encoding or None)
         self.reservoir = Reservoir(encoding, settings.reservoir * game_length(game), settings.keep)
         self.trainer = Trainer(encoding, settings.hidden, settings.rate, seed)
@@ -268,7 +273,9 @@ class _Job:
         try:
             lines = [json.dumps({"game": self.game.spec, "seed": self.seed, **asdict(i)}) for i in self.done]
             write_atomically(self.folder / LOG, ["\n".join([*lines, ""] if lines else []).encode()])
-            save_network(self.result.network, self.folder / NETWORK)
+            self.result.network.save(self.folder / NETWORK)
+            if self.snapshot_every and self.done and len(self.done) % self.snapshot_every == 0:
+                self.result.network.save(self.folder / f"network-{len(self.done)}.safetensors")
             if self.result.last is not None and self.result.last.is_evaluated:
                 save_picture(self.result.figure(), self.folder / PICTURE)
             about = {"seconds": self.seconds, "iterations": [asdict(i) for i in self.done], "random": self.rng.bit_generator.state}

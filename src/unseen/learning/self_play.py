@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.game import Game
-from unseen.learn.reservoir import Decisions, decisions
-from unseen.learn.settings import Settings
+from unseen.learning.reservoir import Decisions, decisions
+from unseen.learning.settings import Settings
 from unseen.networks.encoding import Encoding
-from unseen.networks.network import Layer, Network
+from unseen.networks.file import Layer
+from unseen.networks.network import Network
 from unseen.position import Position
 from unseen.search.leaf import NetworkPlayout
 from unseen.search.rules import OnlineOutcomeSampling

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.errors import UnseenError
-from unseen.learn.reservoir import Reservoir
+from unseen.learning.reservoir import Reservoir
 from unseen.networks.encoding import Encoding
-from unseen.networks.network import Layer, Network
+from unseen.networks.file import Layer
+from unseen.networks.network import Network
 from unseen.search.leaf import Questions
 
 

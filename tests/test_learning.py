@@ -1,0 +1,322 @@
+"""Learning from planning: the reservoir, training, self-play, a job that is killed and goes on; wrong input."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from helpers import run_cli
+from scipy.stats import chisquare
+
+import unseen
+from unseen import Encoding, Network, UnseenError
+from unseen.learning import job
+from unseen.learning.job import CHECKPOINT, LOG, NETWORK, learn
+from unseen.learning.reservoir import Decisions, Reservoir
+from unseen.learning.self_play import Assignment, SelfPlay
+from unseen.learning.settings import settings_for
+from unseen.learning.training import Trainer, divergence
+
+SMALL = {"simulations": 30, "layers": "8", "games": 4, "steps": 5, "batch": 16}
+
+
+def numbered(first, count, encoding):
+    """Decisions that can be told apart."""
+    target = np.full((count, encoding.game.num_actions), np.nan, np.float32)
+    target[:, 0] = np.arange(first, first + count)
+    hot = np.zeros((count, -(-encoding.layout.percepts // 8)), np.uint8)
+    hot[:, 0] = np.arange(first, first + count) % 256
+    return Decisions(hot, np.zeros((count, encoding.layout.own), np.float32), target)
+
+
+# The reservoir --------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_reservoir_holds_what_its_formula_says():
+    """By age, in bins that are as likely: after `a` more a decision is there with probability p exp(-a / (k r))."""
+    encoding, capacity, ratio, total = Encoding("kuhn_poker"), 200, 2.0, 4000
+    rng, ages = np.random.default_rng(1), []
+    for _ in range(60):
+        reservoir = Reservoir(encoding, capacity, ratio)
+        for first in range(0, total, 100):
+            reservoir.add(numbered(first, 100, encoding), rng)
+        ages += (total - 1 - reservoir.held.target[:, 0]).tolist()
+    assert reservoir.chance == pytest.approx(capacity * (1.0 - np.exp(-1.0 / (ratio * capacity))))
+    edges = np.append(-ratio * capacity * np.log(1.0 - np.arange(10) / 10.0), np.inf)  # a tenth of the formula's mass each
+    counts = np.histogram(ages, edges)[0]
+    expected = np.diff(-np.exp(-np.append(edges[:-1], np.inf) / (ratio * capacity))) * len(ages)
+    assert chisquare(counts, expected).pvalue > 1e-4
+    young = np.mean(np.array(ages) < 100) * capacity  # of the last hundred so many are there
+    assert young == pytest.approx(reservoir.chance * np.exp(-np.arange(100) / (ratio * capacity)).sum(), rel=0.05)
+
+
+def test_a_reservoir_that_is_not_full_holds_all():
+    encoding = Encoding("leduc_poker")
+    reservoir, rng = Reservoir(encoding, 50, 2.0), np.random.default_rng(0)
+    reservoir.add(numbered(0, 30, encoding), rng)
+    reservoir.add(numbered(30, 15, encoding), rng)
+    assert reservoir.size == 45
+    assert reservoir.held.target[:45, 0].tolist() == list(range(45))
+    inputs, targets = reservoir.draw(500, rng)
+    assert inputs.shape == (500, encoding.length)
+    assert set(targets[:, 0]) <= set(range(45))
+
+
+def test_there_must_be_memory_for_the_reservoir(tmp_path):
+    with pytest.raises(UnseenError, match=r"the reservoir would take .* GB, which is more than this machine's memory"):
+        learn("leduc_poker", out=tmp_path / "f", reservoir=10**10)
+    assert not (tmp_path / "f").exists()
+
+
+# Training -------------------------------------------------------------------------------------------------------------------------
+
+
+def test_the_loss_is_the_divergence_over_legal_actions():
+    import torch
+
+    logits = torch.tensor([[1.0, 2.0, 3.0], [0.0, 5.0, 1.0]], requires_grad=True)
+    targets = torch.tensor([[0.25, 0.75, float("nan")], [0.0, 0.5, 0.5]])
+    rows = [([1.0, 2.0], [0.25, 0.75]), ([0.0, 5.0, 1.0], [0.0, 0.5, 0.5])]
+    expected = 0.0
+    for row, wanted in rows:
+        chosen = np.exp(row) / np.exp(row).sum()
+        expected += sum(t * np.log(t / c) for t, c in zip(wanted, chosen, strict=True) if t > 0.0) / 2.0
+    loss = divergence(torch, logits, targets)
+    assert loss.item() == pytest.approx(expected, abs=1e-6)
+    loss.backward()
+    assert torch.isfinite(logits.grad).all()
+    assert logits.grad[0, 2] == 0.0  # an illegal action teaches nothing
+
+
+def test_a_network_learns_what_it_is_shown():
+    encoding = Encoding("leduc_poker")
+    play, rng = SelfPlay(encoding.game, settings_for(encoding.game, simulations=200)), np.random.default_rng(0)
+    trainer, reservoir = Trainer(encoding, [32], 1e-2, seed=1), Reservoir(encoding, 1000, 2.0)
+    for k in range(20):
+        reservoir.add(play(Assignment((0, 0, k), trainer.layers())).decisions, rng)
+    first = trainer.train(reservoir, 1, 500, rng)
+    trainer.train(reservoir, 200, 64, rng)
+    assert trainer.train(reservoir, 1, 500, rng) < 0.3 * first
+
+
+def test_examples_are_decisions_with_distributions():
+    game = unseen.load("leduc_poker")
+    play = SelfPlay(game, settings_for(game, simulations=50))
+    found = play(Assignment((3, 0, 1), Trainer(play.encoding, [4], 1e-3, 0).layers()))
+    assert np.nansum(found.decisions.target, axis=1) == pytest.approx(1.0, abs=1e-6)
+    assert found.simulations == 50 * len(found.decisions.target)
+    again = SelfPlay(game, settings_for(game, simulations=50))(Assignment((3, 0, 1), Trainer(play.encoding, [4], 1e-3, 0).layers()))
+    for one, other in zip(found.decisions, again.decisions, strict=True):
+        assert np.array_equal(one, other, equal_nan=True)
+
+
+def test_the_papers_settings():
+    goofspiel, leduc = settings_for(unseen.load("ii_goofspiel(cards=13)")), settings_for(unseen.load("leduc_poker"))
+    assert (goofspiel.hidden, goofspiel.steps, goofspiel.settings["targeting"]) == ([128, 128, 64], 512, "infoset")
+    assert (leduc.hidden, leduc.steps, leduc.settings["targeting"]) == ([128], 128, "public")
+    for each in (goofspiel, leduc):
+        assert (each.epsilon, each.delta, each.gamma, each.decay, each.settings["weighting"]) == (0.4, 0.9, 0.01, 0.99, "running")
+        assert (each.simulations, each.games, each.rate, each.reservoir, each.keep) == (10_000, 32, 1e-3, 32_000, 2.0)
+
+
+# Jobs -----------------------------------------------------------------------------------------------------------------------------
+
+
+def parameters(folder):
+    return Network.load(folder / NETWORK).layers
+
+
+def same(one, other):
+    return all(np.array_equal(a[0], b[0]) and np.array_equal(a[1], b[1]) for a, b in zip(one, other, strict=True))
+
+
+def log_of(folder):
+    """The log without what depends on the machine."""
+    return [{k: v for k, v in json.loads(line).items() if k != "seconds"} for line in (folder / LOG).read_text().splitlines()]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """A job that nothing has disturbed, and its folder."""
+    folder = tmp_path_factory.mktemp("learning") / "f"
+    return learn(
+        "leduc_poker", out=folder, iterations=6, workers=1, evaluate_every=3, evaluation_games=4, snapshot_every=3, **SMALL
+    ), folder
+
+
+def test_what_a_job_leaves(whole):
+    result, folder = whole
+    assert {path.name for path in folder.iterdir()} == {
+        NETWORK, LOG, CHECKPOINT, "learning.png", "network-3.safetensors", "network-6.safetensors"
+    }  # fmt: skip
+    rows = log_of(folder)
+    assert [row["iteration"] for row in rows] == [1, 2, 3, 4, 5, 6]
+    assert [row["exploitability"] is not None for row in rows] == [False, False, True, False, False, True]
+    form = unseen.SequenceForm("leduc_poker")
+    assert form.evaluate(unseen.network_strategy(Network.load(folder / NETWORK))).exploitability == pytest.approx(
+        rows[-1]["exploitability"], abs=1e-9
+    )
+    assert rows[-1]["games"] == 24
+    assert Network.load(folder / NETWORK).about["iterations"] == 6
+    assert "exploitability of the network" in str(result.rows())
+    assert json.dumps(result.as_dict())
+    assert "6" in repr(result)
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_a_job_can_be_repeated_in_parts(whole, tmp_path, workers):
+    """With other workers and an interruption, from the command line."""
+    options = [
+        "--simulations", "30", "--layers", "8", "--evaluate-every", "3", "--evaluation-games", "4", "--workers", str(workers),
+        *(word for name in ("games", "steps", "batch") for word in ("--set", f"{name}={SMALL[name]}")),
+    ]  # fmt: skip
+    for iterations, more in ((4, []), (6, ["--resume"])):
+        done = run_cli(
+            "learn", "leduc_poker", "--out", str(tmp_path / "f"), "--iterations", str(iterations), *options, *more, "--json"
+        )
+        assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["iterations"] == 6
+    assert same(parameters(tmp_path / "f"), parameters(whole[1]))
+    mine, theirs = log_of(tmp_path / "f"), log_of(whole[1])
+    assert [row["loss"] for row in mine] == [row["loss"] for row in theirs]
+
+
+def begin(folder, *more):
+    """A job in a process of its own."""
+    command = [
+        sys.executable, "-m", "unseen", "learn", "leduc_poker", "--out", str(folder), "--iterations", "40", "--simulations", "30",
+        "--layers", "8", "--evaluate-every", "0", "--workers", "1",
+        *(word for name in ("games", "steps", "batch") for word in ("--set", f"{name}={SMALL[name]}")), *more,
+    ]  # fmt: skip
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def test_ten_kills(tmp_path):
+    """Whenever it is killed, it goes on after the last whole iteration, and comes to the same network."""
+    assert begin(tmp_path / "whole").wait() == 0
+    rng, kills, seen = random.Random(0), 0, 0
+    while True:
+        process = begin(tmp_path / "f", "--resume")
+        until = time.monotonic() + 60
+        while process.poll() is None and time.monotonic() < until:
+            if kills < 10 and (tmp_path / "f" / LOG).exists() and len(log_of(tmp_path / "f")) > seen:
+                time.sleep(rng.uniform(0.0, 0.05))
+                os.kill(process.pid, signal.SIGKILL)
+                kills += 1
+                process.wait()
+            time.sleep(0.001)
+        if process.returncode == 0:
+            break
+        rows = log_of(tmp_path / "f")
+        assert [row["iteration"] for row in rows] == list(range(1, len(rows) + 1))
+        assert len(rows) >= seen
+        seen = len(rows)
+    assert kills >= 5
+    assert same(parameters(tmp_path / "f"), parameters(tmp_path / "whole"))
+    assert log_of(tmp_path / "f") == log_of(tmp_path / "whole")
+
+
+def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
+    """The work goes on, says so, and what was written before is still there."""
+    real, full = job.checkpoint.write, []
+
+    def write(*arguments):
+        if full:
+            raise UnseenError("cannot write checkpoint: No space left on device.")
+        real(*arguments)
+
+    monkeypatch.setattr(job.checkpoint, "write", write)
+    result = learn(
+        "kuhn_poker",
+        out=tmp_path / "f",
+        iterations=4,
+        workers=1,
+        evaluate_every=0,
+        watch=lambda i: i.iteration == 2 and full.append(1),
+        **SMALL,
+    )
+    assert "No space left" in result.trouble
+    full.clear()
+    again = learn("kuhn_poker", out=tmp_path / "f", iterations=4, resume=True, workers=1, evaluate_every=0, **SMALL)
+    assert again.trouble == ""
+    assert same(result.network.layers, again.network.layers)
+
+
+def test_ctrl_c_keeps_whole_iterations(tmp_path):
+    def watch(iteration):
+        if iteration.iteration == 2:
+            raise KeyboardInterrupt
+
+    result = learn("kuhn_poker", out=tmp_path / "f", iterations=9, workers=1, evaluate_every=0, watch=watch, **SMALL)
+    assert result.stopped
+    assert len(log_of(tmp_path / "f")) == len(result.iterations) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["chess"], "game 'chess' is unknown"),
+        (["kuhn_poker", "--layers", "a-b"], "layers is 'a-b', but must be sizes from 1 to 4096"),
+        (["kuhn_poker", "--set", "speed=3"], "--set is 'speed=3', but must be NAME=VALUE; the names are: simulations"),
+        (["kuhn_poker", "--set", "evenly=2"], "parameter evenly is 2.0, but must be a number from 0 to 1"),
+        (["kuhn_poker", "--set", "encoding=own"], "encoding is 'own', but kuhn_poker(cards=3) has no encode() of its own"),
+        (["kuhn_poker", "--set", "targeting=up"], "parameter targeting is 'up', but must be one of none, infoset, public"),
+    ],
+)
+def test_bad_input(arguments, words, tmp_path):
+    done = run_cli("learn", *arguments, "--out", str(tmp_path / "f"), "--iterations", "1")
+    assert done.returncode == 2
+    assert words in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "f").exists()
+
+
+def test_folders_of_others(whole, tmp_path):
+    (tmp_path / "f").mkdir()
+    (tmp_path / "f" / "letter").write_text("dear")
+    for folder, more, words in (
+        (tmp_path / "f", [], "holds other files"),
+        (whole[1], [], "holds what was learnt before; --resume goes on"),
+        (whole[1], ["--resume"], "it is of learning"),
+        (whole[1], ["--resume", "--set", "rate=0.5"], "use another file, or begin anew"),
+    ):
+        before = {path.name: path.read_bytes() for path in folder.iterdir()}
+        done = run_cli("learn", "leduc_poker", "--out", str(folder), "--iterations", "9", *more)
+        assert done.returncode == 2
+        assert words in done.stderr
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+    (tmp_path / "f" / "letter").unlink()
+    (tmp_path / "f" / CHECKPOINT).write_bytes((whole[1] / CHECKPOINT).read_bytes()[:-7])
+    done = run_cli("learn", "leduc_poker", "--out", str(tmp_path / "f"), "--iterations", "9", "--resume")
+    assert done.returncode == 2
+    assert "cut off or damaged" in done.stderr
+
+
+def test_without_pytorch(tmp_path, monkeypatch):
+    real = builtins.__import__
+
+    def none(name, *args, **kwargs):
+        if name == "torch":
+            raise ImportError(name)
+        return real(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", none)
+    done = run_cli("learn", "kuhn_poker", "--out", str(tmp_path / "f"), "--iterations", "1")
+    assert done.returncode == 2
+    assert 'learning needs PyTorch, which is not installed: pip install "unseen[learn]"' in done.stderr
+    assert not (tmp_path / "f").exists()
+
+
+def test_only_one_module_knows_pytorch():
+    source = Path(unseen.__file__).parent
+    knowing = [path for path in source.rglob("*.py") if "import torch" in path.read_text()]
+    assert [path.relative_to(source).as_posix() for path in knowing] == ["learning/training.py"]
