@@ -31,8 +31,8 @@ ORDER = [
     "arena.records", "arena.standings", "arena.tournament_page", "arena.tournament", "learning.settings", "learning.reservoir",
     "learning.self_play", "learning.training", "learning.job", "bench", "reproduce.page", "reproduce.cells", "reproduce.mccfr",
     "reproduce.oos", "reproduce.oos_matches", "reproduce.smmcts_setup", "reproduce.smmcts_page", "reproduce.smmcts",
-    "reproduce.ppp_page", "reproduce.ppp", "cli.common", "cli.games", "cli.exact", "cli.solving", "cli.searching", "cli.learning",
-    "cli", "__main__",
+    "reproduce.ppp_page", "reproduce.ppp", "reproduce.exit_oos", "cli.common", "cli.games", "cli.exact", "cli.solving",
+    "cli.searching", "cli.learning", "cli", "__main__",
 ]  # fmt: skip
 """Every module; of `games`, the parts may import each other."""
 APART = {("search", "solving"), ("solving", "search")}

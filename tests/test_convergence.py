@@ -170,4 +170,4 @@ def test_the_paper_is_reproduced(tmp_path, monkeypatch):
     again = run_cli(*arguments)
     assert json.loads(again.stdout) == result
     assert "walking" not in again.stderr
-    assert "paper is 'chess', but must be mccfr, oos, oos_matches, smmcts, ppp" in run_cli("reproduce", "chess").stderr
+    assert "paper is 'chess', but must be mccfr, oos, oos_matches, smmcts, ppp, exit_oos" in run_cli("reproduce", "chess").stderr

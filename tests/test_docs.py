@@ -17,6 +17,7 @@ DOCUMENTS = [
     "docs/searching.md",
     "docs/simultaneous.md",
     "docs/perfect.md",
+    "docs/learning.md",
 ]
 
 

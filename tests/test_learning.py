@@ -25,6 +25,7 @@ from unseen.learning.reservoir import Decisions, Reservoir
 from unseen.learning.self_play import Assignment, SelfPlay
 from unseen.learning.settings import settings_for
 from unseen.learning.training import Trainer, divergence
+from unseen.reproduce import exit_oos
 
 SMALL = {"simulations": 30, "layers": "8", "games": 4, "steps": 5, "batch": 16}
 
@@ -320,3 +321,30 @@ def test_only_one_module_knows_pytorch():
     source = Path(unseen.__file__).parent
     knowing = [path for path in source.rglob("*.py") if "import torch" in path.read_text()]
     assert [path.relative_to(source).as_posix() for path in knowing] == ["learning/training.py"]
+
+
+def test_the_paper_is_reproduced(tmp_path, monkeypatch):
+    """Very small runs: the page has its figure, tables and claims, and nothing is done twice."""
+    more = {**SMALL, "steps": 2}
+    curves = tuple(
+        exit_oos.Run(f"{n} simulations", "leduc_poker", (2, 4), {}, more | {"simulations": n}, 2, is_curve=True) for n in (5, 20)
+    )
+    kuhn = exit_oos.Run("Kuhn", "kuhn_poker", (2, 4), {4: (61, 40)}, more, 2, is_rated=True)
+    dice = exit_oos.Run("Dice", "kuhn_poker", (2,), {2: (65, 53)}, more, 2)
+    monkeypatch.setattr(exit_oos, "FULL", exit_oos.Scale((*curves, kuhn, dice), games=10, rated_games=4))
+    said, again = [], []
+    claims = exit_oos.reproduce(tmp_path, say=said.append, workers=1)
+    assert len(claims) == 5
+    page = (tmp_path / "page.md").read_text()
+    for words in (
+        "| 20 simulations | 4 |",
+        "| Kuhn | 4 |",
+        "| 61 |",
+        "network, 2 iterations | 1500 (fixed)",
+        "figure1.png",
+        "## Claims",
+    ):
+        assert words in page
+    assert exit_oos.reproduce(tmp_path, say=again.append, workers=1) == claims
+    assert len(said) == 7 + 6 + 2
+    assert not again

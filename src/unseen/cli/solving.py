@@ -98,7 +98,7 @@ def plot(
 
 @command
 def reproduce(
-    paper: Annotated[str, typer.Argument(metavar="PAPER", help="mccfr, oos, oos_matches, smmcts or ppp.")],
+    paper: Annotated[str, typer.Argument(metavar="PAPER", help="mccfr, oos, oos_matches, smmcts, ppp or exit_oos.")],
     out: Annotated[Path | None, typer.Option(help="The folder for the page, its picture and all runs: reproduced/PAPER.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Smaller versions of the games, a few minutes.")] = False,
     nodes: Annotated[int | None, typer.Option(min=1000, help="mccfr: histories that each algorithm may visit.")] = None,
@@ -108,10 +108,10 @@ def reproduce(
 
     Runs that are complete in the folder are not done again, so an experiment that was stopped goes on.
     """
-    from unseen.reproduce import mccfr, oos, oos_matches, ppp, smmcts
+    from unseen.reproduce import exit_oos, mccfr, oos, oos_matches, ppp, smmcts
     from unseen.reproduce.page import page_name
 
-    searches = {module.__name__.rpartition(".")[2]: module.reproduce for module in (oos, oos_matches, smmcts, ppp)}
+    searches = {module.__name__.rpartition(".")[2]: module.reproduce for module in (oos, oos_matches, smmcts, ppp, exit_oos)}
     if paper != "mccfr" and paper not in searches:
         raise UnseenError(f"paper is {paper!r}, but must be mccfr, {', '.join(searches)}.")
     if paper in searches and nodes is not None:

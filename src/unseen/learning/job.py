@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import random
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -259,8 +259,9 @@ class _Job:
         if self.games:
             mine, seed = NetworkAgent(network), self.seed + 1
             found["against_random"] = match(self.game, mine, "random", self.games, seed=seed, workers=1, progress=False).rate
-            teacher = f"oos({teacher_options(self.settings)})"
-            found["against_teacher"] = match(self.game, mine, teacher, self.games, seed=seed, workers=1, progress=False).rate
+            found["against_teacher"] = match(
+                self.game, mine, teacher(self.settings), self.games, seed=seed, workers=1, progress=False
+            ).rate
         return found
 
     # What is kept ----------------------------------------------------------------------------------------------------------------
@@ -307,11 +308,20 @@ class _Job:
         self.result.network = self.trainer.network(about)
 
 
-def teacher_options(settings: Settings) -> str:
-    """The options of the search that teaches, with even playouts."""
+def teacher(settings: Settings) -> str:
+    """The search that teaches, with even playouts."""
+    known = settings.settings
     names = ("simulations", "epsilon", "delta", "gamma", "weighting", "targeting")
-    known: Mapping[str, Any] = settings.settings
-    return ", ".join(f"{name}={known[name]}" for name in names)
+    return f"oos({', '.join(f'{name}={known[name]}' for name in names)})"
+
+
+def read_log(path: Path) -> list[Iteration]:
+    """The iterations in a log that `learn` has written."""
+    try:
+        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        return [Iteration(**{name: value for name, value in row.items() if name not in ("game", "seed")}) for row in rows]
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        raise UnseenError(f"log {path}: it is not one that `unseen learn` has written ({error}).") from error
 
 
 def learning_figure(title: str, iterations: list[Iteration]) -> Figure:
