@@ -122,10 +122,12 @@ def test_examples_are_decisions_with_distributions():
 
 def test_the_papers_settings():
     goofspiel, leduc = settings_for(unseen.load("ii_goofspiel(cards=13)")), settings_for(unseen.load("leduc_poker"))
-    assert (goofspiel.hidden, goofspiel.steps, goofspiel.settings["targeting"]) == ([128, 128, 64], 512, "infoset")
-    assert (leduc.hidden, leduc.steps, leduc.settings["targeting"]) == ([128], 128, "public")
-    for each in (goofspiel, leduc):
-        assert (each.epsilon, each.delta, each.gamma, each.decay, each.settings["weighting"]) == (0.4, 0.9, 0.01, 0.99, "running")
+    assert (goofspiel.hidden, goofspiel.steps) == ([128, 128, 64], 512)
+    assert (leduc.hidden, leduc.steps) == ([128], 128)
+    for each, game, targeting in ((goofspiel, "ii_goofspiel(cards=13)", "infoset"), (leduc, "leduc_poker", "public")):
+        search = each.expert_for(unseen.load(game)).pattern
+        assert (search.rule.epsilon, search.rule.delta, search.rule.gamma, search.rule.decay) == (0.4, 0.9, 0.01, 0.99)
+        assert (search.rule.settings["weighting"], search.settings["targeting"]) == ("running", targeting)
         assert (each.simulations, each.games, each.rate, each.reservoir, each.keep) == (10_000, 32, 1e-3, 32_000, 2.0)
 
 
@@ -270,7 +272,9 @@ def test_ctrl_c_keeps_whole_iterations(tmp_path):
         (["kuhn_poker", "--set", "speed=3"], "--set is 'speed=3', but must be NAME=VALUE; the names are: simulations"),
         (["kuhn_poker", "--set", "evenly=2"], "parameter evenly is 2.0, but must be a number from 0 to 1"),
         (["kuhn_poker", "--set", "encoding=own"], "encoding is 'own', but kuhn_poker(cards=3) has no encode() of its own"),
-        (["kuhn_poker", "--set", "targeting=up"], "parameter targeting is 'up', but must be one of none, infoset, public"),
+        (["kuhn_poker", "--set", "expert=oos(targeting=up)"], "targeting is 'up', but must be one of none, infoset, public"),
+        (["kuhn_poker", "--set", "expert=random"], "expert is 'random', but must be oos, vr_oos or ismcts, without a budget"),
+        (["kuhn_poker", "--set", "expert=oos(simulations=5)"], "without a budget of its own"),
     ],
 )
 def test_bad_input(arguments, words, tmp_path):

@@ -195,6 +195,7 @@ class _Job:
         self.game, self.settings, self.folder, self.seed = game, settings, folder, seed
         self.every, self.games, self.snapshot_every = evaluate_every, evaluation_games, snapshot_every
         encoding = Encoding(game, settings.encoding or None)
+        settings.expert_for(game)  # is there one?
         self.reservoir = Reservoir(encoding, settings.reservoir * game_length(game), settings.keep)
         self.trainer = Trainer(encoding, settings.hidden, settings.rate, seed)
         self.rng = np.random.default_rng(seed)
@@ -260,7 +261,7 @@ class _Job:
             mine, seed = NetworkAgent(network), self.seed + 1
             found["against_random"] = match(self.game, mine, "random", self.games, seed=seed, workers=1, progress=False).rate
             found["against_teacher"] = match(
-                self.game, mine, teacher(self.settings), self.games, seed=seed, workers=1, progress=False
+                self.game, mine, self.settings.teacher, self.games, seed=seed, workers=1, progress=False
             ).rate
         return found
 
@@ -306,13 +307,6 @@ class _Job:
             ) from error
         about = {"iterations": len(self.done), "seed": self.seed, "settings": self.settings.settings}
         self.result.network = self.trainer.network(about)
-
-
-def teacher(settings: Settings) -> str:
-    """The search that teaches, with even playouts."""
-    known = settings.settings
-    names = ("simulations", "epsilon", "delta", "gamma", "weighting", "targeting")
-    return f"oos({', '.join(f'{name}={known[name]}' for name in names)})"
 
 
 def read_log(path: Path) -> list[Iteration]:

@@ -18,7 +18,6 @@ from unseen.networks.file import Layer
 from unseen.networks.network import Network
 from unseen.position import Position
 from unseen.search.leaf import NetworkPlayout
-from unseen.search.rules import OnlineOutcomeSampling
 from unseen.search.searcher import Searcher
 
 
@@ -44,14 +43,14 @@ class SelfPlay:
     def __init__(self, game: Game, settings: Settings) -> None:
         self.game, self.settings = game, settings
         self.encoding = Encoding(game, settings.encoding or None)
-        self.rule = OnlineOutcomeSampling.made_from(settings.settings)
+        self.expert = settings.expert_for(game).pattern
         self.iteration: tuple[int, ...] = ()
 
     def __call__(self, assignment: Assignment) -> Lesson:
         if self.iteration != assignment.place[:2]:
             self.iteration = assignment.place[:2]
             leaf = NetworkPlayout(Network(self.encoding, assignment.layers))
-            self.pattern = Searcher(self.game, self.rule, leaf=leaf, **Searcher.pick(self.settings.settings))
+            self.pattern = Searcher(self.game, self.expert.rule, leaf=leaf, **self.expert.settings)
         seeds = np.random.SeedSequence(assignment.place).generate_state(2, np.uint64).tolist()
         return self.play(self.pattern.fork(seeds[0]), random.Random(seeds[1]))
 

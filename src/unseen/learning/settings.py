@@ -8,18 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
+from unseen.arena.names import make_agent
 from unseen.errors import UnseenError
 from unseen.game import Game
+from unseen.loading import parse
 from unseen.networks.encoding import PARTS
 from unseen.options import Declared, parameter
-from unseen.search.rules import OnlineOutcomeSampling
-from unseen.search.searcher import Searcher
+from unseen.search.agents import JointSearchAgent, SearchAgent
 
+PUBLIC_EXPERT = "oos(weighting=running, targeting=public)"
 PAPER: dict[str, dict[str, Any]] = {
-    "leduc_poker": {"targeting": "public", "layers": "128"},
-    "liars_dice": {"targeting": "public"},
-    "goofspiel": {},
-    "ii_goofspiel": {},
+    "leduc_poker": {"expert": PUBLIC_EXPERT, "layers": "128"},
+    "liars_dice": {"expert": PUBLIC_EXPERT},
     "ii_goofspiel(cards=13)": {"layers": "128-128-64", "steps": 512},
 }
 """What is different, by the name of the game, or of the game with its parameters."""
@@ -29,12 +29,7 @@ class Settings(Declared):
     """How a network learns from planning."""
 
     simulations: int = parameter(10_000, minimum=1, help="simulations for each decision of self-play")
-    epsilon: float = OnlineOutcomeSampling.parameters["epsilon"]  # type: ignore[assignment]
-    delta: float = OnlineOutcomeSampling.parameters["delta"]  # type: ignore[assignment]
-    gamma: float = OnlineOutcomeSampling.parameters["gamma"]  # type: ignore[assignment]
-    decay: float = OnlineOutcomeSampling.parameters["decay"]  # type: ignore[assignment]
-    weighting: int = OnlineOutcomeSampling.parameters["weighting"].with_default("running")  # type: ignore[assignment]
-    targeting: int = Searcher.parameters["targeting"]  # type: ignore[assignment]
+    expert: str = parameter("oos(weighting=running)", help="the search that teaches: an agent, with its options but for the budget")
     evenly: float = parameter(0.2, minimum=0.0, maximum=1.0, help="the probability of an even choice in self-play")
     encoding: Any = parameter(
         "", help=f"what the network sees: {', '.join(PARTS)}; otherwise what the game writes, if it does, too"
@@ -55,7 +50,22 @@ class Settings(Declared):
             raise UnseenError(f"layers is {self.layers!r}, but must be sizes from 1 to 4096, such as 128-64.")
         return [int(part) for part in sizes]
 
+    @property
+    def teacher(self) -> str:
+        """The expert as an agent with its budget, whose playouts are even."""
+        name, options = parse(self.expert, "agent")
+        inside = {**options, "simulations": self.simulations}
+        return f"{name}({', '.join(f'{option}={value}' for option, value in inside.items())})"
+
+    def expert_for(self, game: Game) -> SearchAgent:
+        """The expert."""
+        agent = make_agent(self.expert, game)
+        if not isinstance(agent, SearchAgent) or isinstance(agent, JointSearchAgent) or agent.simulations or agent.seconds:
+            raise UnseenError(f"expert is {self.expert!r}, but must be oos, vr_oos or ismcts, without a budget of its own.")
+        return agent
+
 
 def settings_for(game: Game, **changed: Any) -> Settings:
     """The paper's settings for a game, or what is nearest to them, some of them changed."""
-    return Settings(**(PAPER.get(f"{game.name}(cards={game.settings.get('cards')})", PAPER.get(game.name, {})) | changed))
+    known = PAPER.get(f"{game.name}(cards={game.settings.get('cards')})", PAPER.get(game.name, {}))
+    return Settings(**{**known, **changed})

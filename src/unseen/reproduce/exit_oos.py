@@ -15,7 +15,7 @@ from typing import Any
 
 from unseen.arena.matches import match
 from unseen.arena.tournament import tournament
-from unseen.learning.job import CHECKPOINT, LOG, Iteration, learn, read_log, teacher
+from unseen.learning.job import CHECKPOINT, LOG, Iteration, learn, read_log
 from unseen.learning.settings import settings_for
 from unseen.loading import load
 from unseen.reproduce.cells import Cell, Cells
@@ -139,7 +139,7 @@ class Experiment(Cells):
         return next(run for run in self.scale.runs if run.title == title)
 
     def opponent(self, run: Run, name: str) -> str:
-        return name if name == "random" else teacher(settings_for(load(run.game), **run.settings))
+        return name if name == "random" else settings_for(load(run.game), **run.settings).teacher
 
     def play(self, title: str, iterations: int, opponent: str, games: int) -> Cell:
         """A match of the bare network."""
