@@ -21,7 +21,7 @@ import unseen
 from unseen import Encoding, Network, UnseenError
 from unseen.learning import job
 from unseen.learning.job import CHECKPOINT, LOG, NETWORK, learn
-from unseen.learning.reservoir import Decisions, Reservoir
+from unseen.learning.reservoir import Decisions, Reservoir, decisions
 from unseen.learning.self_play import Assignment, SelfPlay
 from unseen.learning.settings import settings_for
 from unseen.learning.training import Trainer, divergence
@@ -118,6 +118,25 @@ def test_examples_are_decisions_with_distributions():
     again = SelfPlay(game, settings_for(game, simulations=50))(Assignment((3, 0, 1), Trainer(play.encoding, [4], 1e-3, 0).layers()))
     for one, other in zip(found.decisions, again.decisions, strict=True):
         assert np.array_equal(one, other, equal_nan=True)
+
+
+def test_mirror_images_are_examples_too():
+    """All eight ways to turn a board of Phantom Tic-Tac-Toe, each with what its own position looks like."""
+    game = unseen.load("phantom_ttt")
+    play, history, found = SelfPlay(game, settings_for(game)), [0, 0, 4], {0: {0: 0.75, 8: 0.25}, 2: {4: 1.0}}
+    examples = play.examples(history, found)
+    assert examples.target.shape == (16, 9)
+    for k, image in enumerate(game.symmetries()):
+        assert examples.target[2 * k, image[0]] == 0.75
+        assert examples.target[2 * k, image[8]] == 0.25
+        position = unseen.Position(game, [image[0], image[0]])  # O tried the square of X's mark
+        state = game.new_states(1)
+        position.state.write(state)
+        row = play.encoding.row(1, position.seen(1), state)
+        expected = decisions(play.encoding, row[None], examples.target[:1])
+        assert np.array_equal(examples.hot[2 * k + 1], expected.hot[0])
+        assert np.array_equal(examples.own[2 * k + 1], expected.own[0])
+    assert len(SelfPlay(game, settings_for(game, symmetric=False)).examples(history, found).target) == 2
 
 
 def test_the_papers_settings():

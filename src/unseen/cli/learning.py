@@ -51,7 +51,7 @@ def read_changes(changes: list[str]) -> dict[str, Any]:
         name, equals, value = text.partition("=")
         if not equals or name not in Settings.parameters:
             raise UnseenError(f"--set is {text!r}, but must be NAME=VALUE; the names are: {', '.join(Settings.parameters)}.")
-        kind = Settings.parameters[name].kind
-        is_number = kind is int and not Settings.parameters[name].choices
-        found[name] = int(value) if is_number and value.lstrip("-").isdigit() else value
+        kind, words = Settings.parameters[name].kind, {"true": True, "false": False}
+        is_number = kind is int and not Settings.parameters[name].choices and value.lstrip("-").isdigit()
+        found[name] = words.get(value, value) if kind is bool else int(value) if is_number else value
     return found

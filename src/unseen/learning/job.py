@@ -23,7 +23,7 @@ from unseen.errors import UnseenError
 from unseen.exact.sequence_form import SequenceForm
 from unseen.game import Game
 from unseen.learning.reservoir import Reservoir
-from unseen.learning.self_play import Assignment, SelfPlay
+from unseen.learning.self_play import Assignment, SelfPlay, images
 from unseen.learning.settings import Settings, settings_for
 from unseen.learning.training import Trainer
 from unseen.loading import load
@@ -196,7 +196,7 @@ class _Job:
         self.every, self.games, self.snapshot_every = evaluate_every, evaluation_games, snapshot_every
         encoding = Encoding(game, settings.encoding or None)
         settings.expert_for(game)  # is there one?
-        self.reservoir = Reservoir(encoding, settings.reservoir * game_length(game), settings.keep)
+        self.reservoir = Reservoir(encoding, settings.reservoir * game_length(game) * len(images(game, settings)), settings.keep)
         self.trainer = Trainer(encoding, settings.hidden, settings.rate, seed)
         self.rng = np.random.default_rng(seed)
         self.result = Learned(game, settings, self.trainer.network())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -56,7 +56,7 @@ class SelfPlay:
 
     def play(self, searcher: Searcher, rng: random.Random) -> Lesson:
         """One game."""
-        position, rows, targets = Position(self.game), list[NDArray[np.float32]](), list[NDArray[np.float32]]()
+        position, found = Position(self.game), dict[int, dict[int, float]]()
         while not position.is_terminal:
             actions = position.actions
             if position.is_chance:
@@ -68,13 +68,30 @@ class SelfPlay:
             player, seen = position.player, position.seen(position.player)
             searcher.aim(player, seen)
             searcher.run(self.settings.simulations)
-            found = searcher.behaviour(player, seen, len(actions))
-            state = self.game.new_states(1)
-            position.state.write(state)
-            rows.append(self.encoding.row(player, seen, state))
-            targets.append(np.full(self.game.num_actions, np.nan, np.float32))
-            targets[-1][actions] = found
+            chances = searcher.behaviour(player, seen, len(actions)).tolist()
+            found[len(position.history)] = dict(zip(actions, chances, strict=True))
             is_even = rng.random() < self.settings.evenly
-            position.apply(rng.choice(actions) if is_even else rng.choices(actions, found.tolist())[0])
+            position.apply(rng.choice(actions) if is_even else rng.choices(actions, chances)[0])
+        return Lesson(self.examples(position.history, found), searcher.made)
+
+    def examples(self, history: Sequence[int], found: Mapping[int, Mapping[int, float]]) -> Decisions:
+        """What was `found` at turns of a game, by the length of the history there, and at their mirror images."""
+        rows, targets = list[NDArray[np.float32]](), list[NDArray[np.float32]]()
+        for image in images(self.game, self.settings):
+            position = Position(self.game)
+            for action in history:
+                if (chances := found.get(len(position.history))) is not None:
+                    state, target = self.game.new_states(1), np.full(self.game.num_actions, np.nan, np.float32)
+                    position.state.write(state)
+                    for choice, chance in chances.items():
+                        target[image[choice]] = chance
+                    rows.append(self.encoding.row(position.player, position.seen(position.player), state))
+                    targets.append(target)
+                position.apply(action if position.is_chance else image[action])
         table = np.reshape(rows, (len(rows), self.encoding.length))
-        return Lesson(decisions(self.encoding, table, np.reshape(targets, (len(rows), self.game.num_actions))), searcher.made)
+        return decisions(self.encoding, table, np.reshape(targets, (len(rows), self.game.num_actions)))
+
+
+def images(game: Game, settings: Settings) -> list[list[int]]:
+    """The renamings of actions under which a decision is an example, too."""
+    return game.symmetries() if settings.symmetric else [list(range(game.num_actions))]

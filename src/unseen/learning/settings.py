@@ -31,6 +31,7 @@ class Settings(Declared):
     simulations: int = parameter(10_000, minimum=1, help="simulations for each decision of self-play")
     expert: str = parameter("oos(weighting=running)", help="the search that teaches: an agent, with its options but for the budget")
     evenly: float = parameter(0.2, minimum=0.0, maximum=1.0, help="the probability of an even choice in self-play")
+    symmetric: bool = parameter(True, help="whether a decision also stands for its mirror images, in games that have them")
     encoding: Any = parameter(
         "", help=f"what the network sees: {', '.join(PARTS)}; otherwise what the game writes, if it does, too"
     )
