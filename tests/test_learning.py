@@ -238,6 +238,7 @@ def test_ten_kills(tmp_path):
             time.sleep(0.001)
         if process.returncode == 0:
             break
+        assert process.returncode == -signal.SIGKILL
         rows = log_of(tmp_path / "f")
         assert [row["iteration"] for row in rows] == list(range(1, len(rows) + 1))
         assert len(rows) >= seen
@@ -267,10 +268,83 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
         **SMALL,
     )
     assert "No space left" in result.trouble
+    done = run_cli(
+        "learn",
+        "kuhn_poker",
+        "--out",
+        str(tmp_path / "f"),
+        "--iterations",
+        "5",
+        "--resume",
+        "--simulations",
+        "30",
+        "--layers",
+        "8",
+        "--evaluate-every",
+        "0",
+        *(word for name in ("games", "steps", "batch") for word in ("--set", f"{name}={SMALL[name]}")),
+    )
+    assert done.returncode == 2
+    assert "No space left" in done.stderr
     full.clear()
     again = learn("kuhn_poker", out=tmp_path / "f", iterations=4, resume=True, workers=1, evaluate_every=0, **SMALL)
     assert again.trouble == ""
     assert same(result.network.layers, again.network.layers)
+
+
+def test_nothing_is_left_where_nothing_could_be_written(tmp_path, monkeypatch):
+    """A disk that is full at once leaves a folder that can be used when it is not any more."""
+
+    def write(*arguments):
+        raise UnseenError("cannot write checkpoint: No space left on device.")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(job.checkpoint, "write", write)
+        with pytest.raises(UnseenError, match="No space left"):
+            learn("kuhn_poker", out=tmp_path / "f", iterations=1, workers=1, **SMALL)
+    (tmp_path / "f" / ".unseen-abc.tmp").write_text("half of a file")  # as a kill leaves it
+    assert len(learn("kuhn_poker", out=tmp_path / "f", iterations=1, workers=1, evaluate_every=0, **SMALL).iterations) == 1
+    assert {path.name for path in (tmp_path / "f").iterdir()} == {NETWORK, LOG, CHECKPOINT}
+
+
+def test_copies_that_could_not_be_written_are_written_later(tmp_path, monkeypatch, capsys):
+    real, failed = Network.save, []
+
+    def save(self, path):
+        if path.name == "network-2.safetensors" and not failed:
+            failed.append(path)
+            raise UnseenError("cannot write network-2: No space left on device.")
+        real(self, path)
+
+    monkeypatch.setattr(Network, "save", save)
+    result = learn("kuhn_poker", out=tmp_path / "f", iterations=3, workers=1, evaluate_every=0, snapshot_every=2, **SMALL)
+    assert failed
+    assert result.trouble == ""
+    assert "No space left on device. The work goes on." in capsys.readouterr().err
+    assert Network.load(tmp_path / "f" / "network-2.safetensors").about["iterations"] == 2
+    assert len(log_of(tmp_path / "f")) == 3
+
+
+def test_ctrl_c_in_an_evaluation_ends_the_job(tmp_path, monkeypatch):
+    """The iteration that was being evaluated is not kept: one that goes on does it again, whole."""
+    real = job.match
+
+    def match(*arguments, **options):
+        found = real(*arguments, **options)
+        found.stopped = True  # as if Ctrl-C had ended it
+        return found
+
+    with monkeypatch.context() as patched:
+        patched.setattr(job, "match", match)
+        result = learn("kuhn_poker", out=tmp_path / "f", iterations=4, workers=1, evaluate_every=2, evaluation_games=4, **SMALL)
+    assert result.stopped
+    assert len(result.iterations) == result.network.about["iterations"] == 1
+    again = learn(
+        "kuhn_poker", out=tmp_path / "f", iterations=4, resume=True, workers=1, evaluate_every=2, evaluation_games=4, **SMALL
+    )
+    whole = learn("kuhn_poker", out=tmp_path / "g", iterations=4, workers=1, evaluate_every=2, evaluation_games=4, **SMALL)
+    assert same(again.network.layers, whole.network.layers)
+    assert log_of(tmp_path / "f") == log_of(tmp_path / "g")
 
 
 def test_ctrl_c_keeps_whole_iterations(tmp_path):
@@ -292,6 +366,10 @@ def test_ctrl_c_keeps_whole_iterations(tmp_path):
         (["kuhn_poker", "--set", "evenly=2"], "parameter evenly is 2.0, but must be a number from 0 to 1"),
         (["kuhn_poker", "--set", "encoding=own"], "encoding is 'own', but kuhn_poker(cards=3) has no encode() of its own"),
         (["kuhn_poker", "--set", "expert=oos(targeting=up)"], "targeting is 'up', but must be one of none, infoset, public"),
+        (["kuhn_poker", "--set", "games=--5"], "parameter games is '--5', but must be a whole number, at least 1"),
+        (["kuhn_poker", "--layers", "²"], "layers is '²', but must be sizes from 1 to 4096"),
+        (["kuhn_poker", "--set", "rate=inf"], "parameter rate is inf, but must be a number above 0 and up to 1"),
+        (["kuhn_poker", "--set", "expert=ismcts(keep=false)"], "but its keep is not used in self-play; leave it out"),
         (["kuhn_poker", "--set", "expert=random"], "expert is 'random', but must be oos, vr_oos or ismcts, without a budget"),
         (["kuhn_poker", "--set", "expert=oos(simulations=5)"], "without a budget of its own"),
     ],

@@ -18,7 +18,7 @@ from unseen.arena.names import make_agent
 from unseen.learning.training import ModulePolicy, Trainer
 from unseen.networks.encoding import columns
 from unseen.networks.network import compact, respond_all
-from unseen.search.leaf import NetworkPlayout, OutsidePolicy, StrategyPlayout, UniformPlayout
+from unseen.search.leaf import NetworkGuide, NetworkPlayout, OutsidePolicy, StrategyPlayout, UniformPlayout
 from unseen.search.rules import OnlineOutcomeSampling
 from unseen.search.searcher import Searcher
 
@@ -36,7 +36,7 @@ def a_network(spec, parts=None, hidden=(16, 8), seed=0, scale=1.5):
     return Network(encoding, layers)
 
 
-def turns(game, seen_once=True):
+def turns(game):
     """A position at each information set."""
     found = {}
     for position in all_positions(game):
@@ -317,7 +317,11 @@ def test_networks_of_others(game, words, tmp_path):
     network = a_network("leduc_poker", "both")
     if game == "leduc_poker":
         unseen.networks.file.write(
-            tmp_path / "n", network.game, "both", [(network.layers[0][0][1:], network.layers[0][1]), *network.layers[1:]], {}
+            tmp_path / "n",
+            network.game,
+            network.encoding,
+            [(network.layers[0][0][1:], network.layers[0][1]), *network.layers[1:]],
+            {},
         )
     else:
         network.save(tmp_path / "n")
@@ -332,6 +336,61 @@ def test_other_rules_are_refused(tmp_path, monkeypatch):
     monkeypatch.setattr("unseen.networks.file.fingerprint", lambda game: "another")
     with pytest.raises(UnseenError, match="with other rules than today's"):
         Network.load(tmp_path / "n")
+
+
+class Other(unseen.loading.registered("leduc_poker")):
+    """The same game, which encodes otherwise."""
+
+    name = "leduc_poker"
+
+    def encode(self, s, who, out):
+        out[0] = float(who)
+
+
+def test_another_encode_is_noticed(tmp_path):
+    a_network("leduc_poker").save(tmp_path / "n")
+    with pytest.raises(UnseenError, match="with another encode"):
+        Network.load(tmp_path / "n", Other())
+    a_network("leduc_poker", "percepts").save(tmp_path / "n")
+    assert Network.load(tmp_path / "n", Other()).game == Other()
+
+
+def test_percepts_that_cannot_be_are_refused():
+    encoding, percept = Encoding("kuhn_poker"), unseen.Percept
+    for seen, words in (
+        ([percept(0, 1, 1)] * 6, "has up to 5 percepts, not 6"),
+        ([percept(3, 0, 0)], "has 1 \\+ an action, or 0"),
+        ([percept(-1, 0, 0)], "has 1 \\+ an action, or 0"),
+        ([percept(0, 0, -1)], "two tokens from 0 to"),
+        ([percept(0, 2**40, 0)], "two tokens from 0 to"),
+    ):
+        with pytest.raises(UnseenError, match=words):
+            encoding.row(0, seen)
+
+
+def test_a_tournament_of_a_missing_network_leaves_nothing(tmp_path):
+    for agent in (f"net(file={tmp_path}/missing)", f"oos(playout={tmp_path}/missing)"):
+        done = run_cli("tournament", "kuhn_poker", "random", agent, "--out", str(tmp_path / "t"))
+        assert done.returncode == 2
+        assert "cannot be read" in done.stderr
+        assert not (tmp_path / "t").exists()
+
+
+def test_a_prior_needs_a_network():
+    done = run_cli("match", "kuhn_poker", "oos(prior=3)", "random", "--games", "2")
+    assert done.returncode == 2
+    assert "without a playout network there is none" in done.stderr
+
+
+def test_a_prior_is_what_new_sets_begin_with():
+    """After a single simulation the first set plays its own regrets: what the network says, and what it has learnt since."""
+    network = a_network("kuhn_poker")
+    guided = Searcher("kuhn_poker", OnlineOutcomeSampling(gamma=0.0), leaf=NetworkGuide(network, 1e9), targeting="none", seed=3)
+    guided.run(2000)  # so large that nothing which is learnt counts
+    strategy = network_strategy(network)
+    for position in turns(network.game):
+        player, seen = position.player, position.seen(position.player)
+        assert guided.behaviour(player, seen, 2) == pytest.approx(list(strategy[position].values()), abs=1e-3)
 
 
 def test_without_the_library_for_files(tmp_path, monkeypatch):
@@ -360,6 +419,7 @@ def test_a_network_is_needed():
 def test_bad_layers():
     encoding = Encoding("kuhn_poker")
     for layers, words in (
+        ([], "at least one layer"),
         ([(np.zeros((5, 2)), np.zeros(2))], "takes 5 numbers"),
         ([(np.zeros((encoding.length, 3)), np.zeros(3))], "gives 3 numbers"),
         ([(np.zeros((encoding.length, 3)), np.zeros(2))], "do not fit together"),

@@ -27,7 +27,7 @@ COMPILED = {
     "rules.py": {"go_ahead", "choose", "drew", "learn", "reward", "find_baselines", "known", "catch_up"},
     "joint_rules.py": {"fill", "note", "choose", "drew", "learn", "advise", "eta"},
     "tree.py": {"has_room", "descend"},
-    "leaf.py": {"has_seen", "saw", "draw"},
+    "leaf.py": {"has_seen", "saw", "begin_set", "draw"},
     "outcome.py": {"come_to", "follow"},
     "traversal.py": {"decide", "first_taken", "share", "expected"},
 }  # fmt: skip

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.enumeration.walker import Enumeration
 from unseen.errors import UnseenError
 from unseen.exact.treeplex import Treeplex
 from unseen.game import Game
@@ -100,8 +101,8 @@ class Agent(ABC):
         """What its choice depends on, if it can say: equal questions have equal answers, whatever was seen before them."""
         return None
 
-    def whole(self) -> Strategy | None:
-        """Its whole strategy, if it can say that at once."""
+    def whole(self, walked: Enumeration | None = None, progress: bool | None = None) -> Strategy | None:
+        """Its whole strategy, if it can say that at once; `walked` is the game enumerated, if it has been."""
         return None
 
     @property
@@ -150,5 +151,5 @@ class StrategyAgent(Agent):
     def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
         return self.strategy.at(history_key(self.seat, self.seen), actions)
 
-    def whole(self) -> Strategy:
+    def whole(self, walked: Enumeration | None = None, progress: bool | None = None) -> Strategy:
         return self.strategy

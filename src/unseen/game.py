@@ -190,6 +190,8 @@ class Game(Declared, Compiled):
         for required in ("state", "num_actions", "max_length"):
             if not hasattr(self, required):
                 raise UnseenError(f"{type(self).__name__}: the class does not define {required}.")
+        if not isinstance(self.encoding_size, int) or isinstance(self.encoding_size, bool):
+            raise UnseenError(f"{type(self).__name__}: encoding_size is {self.encoding_size!r}, but must be a whole number.")
         if self.encodes != (self.encoding_size > 0):
             said = f"encoding_size is {self.encoding_size!r}, but encode() is {'' if self.encodes else 'not '}written"
             raise UnseenError(f"{type(self).__name__}: {said}; a game has both or neither.")

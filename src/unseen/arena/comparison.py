@@ -132,8 +132,8 @@ def strategy_of(game: Game, name: str, seed: int | None, workers: Workers, progr
     agent = make_agent(name, game)
     if isinstance(agent, RandomAgent):
         return Strategy.uniform(game)
-    if (known_whole := agent.whole()) is not None:
-        return known_whole
+    if (whole := agent.whole(known.get("walked"), progress)) is not None:
+        return whole
     found = extract(game, name, seed=seed, workers=workers, progress=progress, **known)
     if not found.is_complete:
         raise KeyboardInterrupt

@@ -103,7 +103,7 @@ def extract(
         asked.begin(game, who, 0, budget)
         if seed is None and not asked.is_certain:
             raise UnseenError(f"agent {agent!r} draws random numbers, so its strategy depends on a seed: give one.")
-    if (whole := asked.whole()) is not None:
+    if (whole := asked.whole(walked, progress)) is not None:
         return Extraction(agent, whole, len(whole), time.perf_counter() - began)
     if asked.question is None:
         path = None if save is None else Path(save)

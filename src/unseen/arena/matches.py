@@ -85,11 +85,7 @@ class Match(Result):
     @property
     def rate(self) -> tuple[float, float, float]:
         """The rate of wins, a draw counting half, and its 95% interval; pairs of games, where there are any, are the draws."""
-        scores = self.scores
-        half = margin(of_pairs(scores)) if self.paired and len(scores) >= ENOUGH else 0.0
-        if half > 0.0:
-            return float(scores.mean()), max(0.0, float(scores.mean()) - half), min(1.0, float(scores.mean()) + half)
-        return agresti_coull(self.wins + 0.5 * self.draws, len(self.games))
+        return rate_of(self.scores, self.paired)
 
     @property
     def faults(self) -> list[Played]:
@@ -153,6 +149,14 @@ class Match(Result):
         )
         axes.spines[["top", "right"]].set_visible(False)
         return figure
+
+
+def rate_of(scores: NDArray[np.float64], paired: bool) -> tuple[float, float, float]:
+    """The mean of some scores from 0 to 1, and its 95% interval: from pairs of games, if they are paired and enough."""
+    half = margin(of_pairs(scores)) if paired and len(scores) >= ENOUGH else 0.0
+    if half > 0.0:
+        return float(scores.mean()), max(0.0, float(scores.mean()) - half), min(1.0, float(scores.mean()) + half)
+    return agresti_coull(float(scores.sum()), len(scores))
 
 
 def agresti_coull(successes: float, trials: int) -> tuple[float, float, float]:

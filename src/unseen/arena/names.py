@@ -25,9 +25,9 @@ AGENTS: dict[str, Kind] = {
 
 
 def check_agent(spec: str, game: Game) -> None:
-    """Raise if a string does not name an agent for a game, without making one: that may take long."""
+    """Raise if a string does not name an agent for a game, without making one that may take long."""
     name, given = parse(spec, "agent") if not os.path.isfile(spec) else (spec, {})
-    if name in AGENTS:
+    if name in AGENTS and name not in networks.AGENTS and not given.get("playout"):
         read_all(f"agent {name}", AGENTS[name].options, given, "option")
     else:
         make_agent(spec, game)

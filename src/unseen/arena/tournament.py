@@ -266,6 +266,9 @@ def tournament(
             result.exploitability = [exploitabilities(result, k, workers, progress, bool(exploitability)) for k in places]
     except KeyboardInterrupt:
         result.stopped = True
+    except UnseenError:
+        if exploitability:  # otherwise nobody has asked for it
+            raise
     if record.folder is not None:
         parts = [result.overall, *(result.standings(k) for k in range(len(loaded)) if len(loaded) > 1)]
         about = f"{len(record.games):,} games, seed {seed}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import re
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,9 +37,9 @@ def learn(
         game, out=out, iterations=iterations, resume=resume, seed=seed, workers=place(workers, cluster),
         evaluate_every=evaluate_every, evaluation_games=evaluation_games, snapshot_every=snapshot_every, **given,
     )  # fmt: skip
-    if found.trouble:
-        print(f"unseen: {found.trouble}", file=sys.stderr)
     show_result(as_json, found, the_network_is_in=out / job.NETWORK)
+    if found.trouble:
+        raise UnseenError(f"{found.trouble} What was written before is still there; --resume goes on from it.")
 
 
 def read_changes(changes: list[str]) -> dict[str, Any]:
@@ -52,6 +52,6 @@ def read_changes(changes: list[str]) -> dict[str, Any]:
         if not equals or name not in Settings.parameters:
             raise UnseenError(f"--set is {text!r}, but must be NAME=VALUE; the names are: {', '.join(Settings.parameters)}.")
         kind, words = Settings.parameters[name].kind, {"true": True, "false": False}
-        is_number = kind is int and not Settings.parameters[name].choices and value.lstrip("-").isdigit()
+        is_number = kind is int and not Settings.parameters[name].choices and re.fullmatch("-?[0-9]+", value)
         found[name] = words.get(value, value) if kind is bool else int(value) if is_number else value
     return found

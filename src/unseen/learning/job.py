@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -149,6 +150,8 @@ def learn(
     - `settings`: what else can be set (see `unseen.learning.settings`), such as `simulations=1000`, `layers="128-64"`.
     """
     game, folder = load(game), Path(out)
+    if seed < 0:
+        raise UnseenError(f"seed is {seed}, but must be at least 0.")
     every = {"evaluate_every": evaluate_every, "evaluation_games": evaluation_games, "snapshot_every": snapshot_every}
     for name, value in {"iterations": iterations - 1, **every}.items():
         if value < 0:
@@ -171,6 +174,9 @@ def make_place(folder: Path, resume: bool) -> None:
         raise UnseenError(f"the folder {folder} cannot be used: {error.strerror or error}.") from error
     if CHECKPOINT in held and not resume:
         raise UnseenError(f"the folder {folder} holds what was learnt before; --resume goes on with it.")
+    for left in [name for name in held if name.startswith(".unseen-")]:  # of a write that was killed
+        (folder / left).unlink(missing_ok=True)
+        held.discard(left)
     if held and CHECKPOINT not in held:
         raise UnseenError(f"the folder {folder} holds other files; name an empty one, or one that is not there.")
 
@@ -197,12 +203,14 @@ class _Job:
         encoding = Encoding(game, settings.encoding or None)
         settings.expert_for(game)  # is there one?
         self.reservoir = Reservoir(encoding, settings.reservoir * game_length(game) * len(images(game, settings)), settings.keep)
-        self.trainer = Trainer(encoding, settings.hidden, settings.rate, seed)
+        self.trainer = Trainer(encoding, settings.hidden, settings.rate, seed % 2**63)
         self.rng = np.random.default_rng(seed)
         self.result = Learned(game, settings, self.trainer.network())
         self.form: SequenceForm | None = None
         self.every_set: EverySet | None = None
         self.seconds = 0.0
+        self.pending: dict[int, Network] = {}
+        """Copies that are to be kept, by iteration, and have not been written."""
 
     @property
     def done(self) -> list[Iteration]:
@@ -214,9 +222,10 @@ class _Job:
             self.keep()  # now rather than after hours: is there a place for it?
         try:
             while len(self.done) < iterations:
-                point = self.iterate(crew, tick, len(self.done) + 1 == iterations)
+                point, network = self.iterate(crew, tick, len(self.done) + 1 == iterations)
                 with InterruptsHeld() as interrupts:
                     self.done.append(point)
+                    self.result.network = network
                     self.keep()
                 if watch is not None:
                     watch(point)
@@ -225,7 +234,7 @@ class _Job:
         except KeyboardInterrupt:
             self.result.stopped = True
 
-    def iterate(self, crew: Crew, tick: Callable[..., None], is_last: bool) -> Iteration:
+    def iterate(self, crew: Crew, tick: Callable[..., None], is_last: bool) -> tuple[Iteration, Network]:
         """Self-play, training, and perhaps an evaluation."""
         began, last, settings = time.monotonic(), self.result.last, self.settings
         iteration = len(self.done)
@@ -237,58 +246,76 @@ class _Job:
             games, simulations = games + 1, simulations + lesson.simulations
             rate = (simulations - before) / (time.monotonic() - began)
             tick(games, f"iteration {iteration + 1}, {rate:,.0f} simulations/s" + (f", {self.words(last)}" if last else ""))
+        if not self.reservoir.size:
+            raise UnseenError(f"{self.game.spec}: no player has had a choice in {games} games, so there is nothing to learn.")
         loss = self.trainer.train(self.reservoir, settings.steps, settings.batch, self.rng)
         self.seconds += time.monotonic() - began
         point = Iteration(iteration + 1, self.seconds, games, simulations, loss, self.reservoir.size)
-        self.result.network = self.trainer.network({"iterations": iteration + 1, "seed": self.seed, "settings": settings.settings})
+        network = self.network(iteration + 1)
         is_due = self.every > 0 and ((iteration + 1) % self.every == 0 or is_last)
-        return Iteration(**(asdict(point) | self.evaluate())) if is_due else point
+        return Iteration(**(asdict(point) | (self.evaluate(network) if is_due else {}))), network
+
+    def network(self, iterations: int) -> Network:
+        """The network as it is, after so many iterations."""
+        return self.trainer.network({"iterations": iterations, "seed": self.seed, "settings": self.settings.settings})
 
     def words(self, last: Iteration) -> str:
         """A few words about an iteration."""
         known = [i.exploitability for i in self.done if i.exploitability is not None]
         return f"loss {last.loss:.4f}" + (f", exploitability (sum) {known[-1]:.3g}" if known else "")
 
-    def evaluate(self) -> dict[str, Any]:
-        """What can be said of the network as it is."""
-        network, found = self.result.network, dict[str, Any]()
+    def evaluate(self, network: Network) -> dict[str, Any]:
+        """What can be said of a network."""
+        found: dict[str, Any] = {}
         if self.every_set is None and (walked := enumerate_small(self.game, SMALL, store=True)) is not None:
             self.form = SequenceForm(self.game, found=walked)
             self.every_set = EverySet(network.encoding, walked, progress=False)
         if self.form is not None and self.every_set is not None:
             found["exploitability"] = self.form.evaluate(self.every_set.strategy(network)).exploitability
         if self.games:
-            mine, seed = NetworkAgent(network), self.seed + 1
-            found["against_random"] = match(self.game, mine, "random", self.games, seed=seed, workers=1, progress=False).rate
-            found["against_teacher"] = match(
-                self.game, mine, self.settings.teacher, self.games, seed=seed, workers=1, progress=False
-            ).rate
+            for name, other in (("against_random", "random"), ("against_teacher", self.settings.teacher)):
+                games = match(self.game, NetworkAgent(network), other, self.games, seed=self.seed + 1, workers=1, progress=False)
+                if games.stopped:
+                    raise KeyboardInterrupt
+                found[name] = games.rate
         return found
 
     # What is kept ----------------------------------------------------------------------------------------------------------------
 
     def header(self) -> dict[str, Any]:
-        return {"learning": self.settings.settings, "seed": self.seed}
+        return {"learning": self.settings.settings, "seed": self.seed, "encoding": self.reservoir.encoding.fingerprint}
 
     def keep(self) -> None:
-        """Write all files, the checkpoint last. If that fails what was written before is still there, and the work goes on."""
+        """Write all files, the checkpoint first. If that fails what was written before is still there, and the work goes on."""
+        if self.snapshot_every and self.done and len(self.done) % self.snapshot_every == 0:
+            self.pending[len(self.done)] = self.result.network
         try:
-            lines = [json.dumps({"game": self.game.spec, "seed": self.seed, **asdict(i)}) for i in self.done]
-            write_atomically(self.folder / LOG, ["\n".join([*lines, ""] if lines else []).encode()])
-            self.result.network.save(self.folder / NETWORK)
-            if self.snapshot_every and self.done and len(self.done) % self.snapshot_every == 0:
-                self.result.network.save(self.folder / f"network-{len(self.done)}.safetensors")
-            if self.result.last is not None and self.result.last.is_evaluated:
-                save_picture(self.result.figure(), self.folder / PICTURE)
             about = {"seconds": self.seconds, "iterations": [asdict(i) for i in self.done], "random": self.rng.bit_generator.state}
             checkpoint.write(
                 self.folder / CHECKPOINT, self.game, self.header() | about, self.trainer.arrays() | self.reservoir.arrays()
             )
+            self.keep_rest()
             self.result.trouble = ""
         except UnseenError as error:
             if not self.done:
                 raise
+            if not self.result.trouble:
+                print(f"unseen: {error} The work goes on.", file=sys.stderr)
             self.result.trouble = str(error)
+
+    def keep_rest(self) -> None:
+        """Write what follows from the checkpoint: networks, the log, the picture."""
+        self.result.network.save(self.folder / NETWORK)
+        for iterations in list(self.pending):
+            self.pending[iterations].save(self.snapshot(iterations))
+            del self.pending[iterations]
+        lines = [json.dumps({"game": self.game.spec, "seed": self.seed, **asdict(i)}) for i in self.done]
+        write_atomically(self.folder / LOG, ["\n".join([*lines, ""] if lines else []).encode()])
+        if self.result.last is not None and self.result.last.is_evaluated:
+            save_picture(self.result.figure(), self.folder / PICTURE)
+
+    def snapshot(self, iterations: int) -> Path:
+        return self.folder / f"network-{iterations}.safetensors"
 
     def take_up(self) -> None:
         """Go on from the folder, if there is something in it."""
@@ -305,8 +332,10 @@ class _Job:
             raise UnseenError(
                 f"checkpoint {self.folder / CHECKPOINT}: it does not hold what is needed to go on: {error}"
             ) from error
-        about = {"iterations": len(self.done), "seed": self.seed, "settings": self.settings.settings}
-        self.result.network = self.trainer.network(about)
+        self.result.network = self.network(len(self.done))
+        if self.snapshot_every and self.done and len(self.done) % self.snapshot_every == 0:
+            self.pending[len(self.done)] = self.result.network
+        self.keep_rest()  # it may have been killed after the checkpoint
 
 
 def read_log(path: Path) -> list[Iteration]:

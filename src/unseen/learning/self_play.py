@@ -17,7 +17,7 @@ from unseen.networks.encoding import Encoding
 from unseen.networks.file import Layer
 from unseen.networks.network import Network
 from unseen.position import Position
-from unseen.search.leaf import NetworkPlayout
+from unseen.search.leaf import NetworkGuide, NetworkPlayout
 from unseen.search.searcher import Searcher
 
 
@@ -49,7 +49,8 @@ class SelfPlay:
     def __call__(self, assignment: Assignment) -> Lesson:
         if self.iteration != assignment.place[:2]:
             self.iteration = assignment.place[:2]
-            leaf = NetworkPlayout(Network(self.encoding, assignment.layers))
+            network, prior = Network(self.encoding, assignment.layers), self.settings.prior
+            leaf = NetworkGuide(network, prior) if prior else NetworkPlayout(network)
             self.pattern = Searcher(self.game, self.expert.rule, leaf=leaf, **self.expert.settings)
         seeds = np.random.SeedSequence(assignment.place).generate_state(2, np.uint64).tolist()
         return self.play(self.pattern.fork(seeds[0]), random.Random(seeds[1]))

@@ -6,6 +6,7 @@ does not say is as in the code that its authors published: an even choice now an
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from unseen.arena.names import make_agent
@@ -30,6 +31,9 @@ class Settings(Declared):
 
     simulations: int = parameter(10_000, minimum=1, help="simulations for each decision of self-play")
     expert: str = parameter("oos(weighting=running)", help="the search that teaches: an agent, with its options but for the budget")
+    prior: float = parameter(
+        0.0, minimum=0.0, help="what the network counts, as regrets, where the expert's tree knows nothing yet"
+    )
     evenly: float = parameter(0.2, minimum=0.0, maximum=1.0, help="the probability of an even choice in self-play")
     symmetric: bool = parameter(True, help="whether a decision also stands for its mirror images, in games that have them")
     encoding: Any = parameter(
@@ -38,8 +42,8 @@ class Settings(Declared):
     layers: str = parameter("128-64", help="the sizes of the layers between input and output")
     games: int = parameter(32, minimum=1, help="games of self-play in an iteration")
     steps: int = parameter(128, minimum=1, help="steps of training in an iteration")
-    batch: int = parameter(256, minimum=1, help="decisions in a step")
-    rate: float = parameter(1e-3, above=0.0, help="the learning rate of Adam")
+    batch: int = parameter(256, minimum=1, maximum=1_000_000, help="decisions in a step")
+    rate: float = parameter(1e-3, above=0.0, maximum=1.0, help="the learning rate of Adam")
     reservoir: int = parameter(32_000, minimum=1, help="full games whose decisions are kept")
     keep: float = parameter(2.0, above=0.0, help="how slowly the reservoir forgets: its decay ratio")
 
@@ -47,7 +51,7 @@ class Settings(Declared):
     def hidden(self) -> list[int]:
         """The sizes of the layers between input and output."""
         sizes = [part.strip() for part in self.layers.split("-")] if self.layers else []
-        if not all(part.isdigit() and 0 < int(part) <= 4096 for part in sizes):
+        if not all(re.fullmatch("[0-9]{1,4}", part) and 0 < int(part) <= 4096 for part in sizes):
             raise UnseenError(f"layers is {self.layers!r}, but must be sizes from 1 to 4096, such as 128-64.")
         return [int(part) for part in sizes]
 
@@ -63,6 +67,8 @@ class Settings(Declared):
         agent = make_agent(self.expert, game)
         if not isinstance(agent, SearchAgent) or isinstance(agent, JointSearchAgent) or agent.simulations or agent.seconds:
             raise UnseenError(f"expert is {self.expert!r}, but must be oos, vr_oos or ismcts, without a budget of its own.")
+        for name in sorted({"playout", "prior", "keep", "final"} & set(parse(self.expert, "agent")[1])):
+            raise UnseenError(f"expert is {self.expert!r}, but its {name} is not used in self-play; leave it out.")
         return agent
 
 

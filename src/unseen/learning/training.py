@@ -62,6 +62,8 @@ class Trainer:
                 losses.append(loss.item())
         finally:
             torch.set_num_threads(threads)
+        if not np.isfinite(losses).all():
+            raise UnseenError("the training diverged: its loss is not finite any more; try a smaller rate.")
         return float(np.mean(losses))
 
     def arrays(self) -> dict[str, NDArray[Any]]:

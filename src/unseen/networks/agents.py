@@ -9,10 +9,11 @@ import numpy as np
 
 from unseen.agents import Agent, Budget, Kind
 from unseen.belief.worlds import Worlds
+from unseen.enumeration.walker import Enumeration
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.networks.network import Network
-from unseen.networks.whole import network_strategy
+from unseen.networks.whole import EverySet
 from unseen.options import Parameter
 from unseen.position import Percept
 from unseen.tabular.strategy import Strategy
@@ -59,8 +60,8 @@ class NetworkAgent(Agent):
             self.worlds = Worlds(self.game, self.seat, cap=cap, seed=0).after_all(self.seen)
         return states[:1]
 
-    def whole(self) -> Strategy:
-        return network_strategy(self.network, progress=False)
+    def whole(self, walked: Enumeration | None = None, progress: bool | None = None) -> Strategy:
+        return EverySet(self.network.encoding, walked, progress).strategy(self.network)
 
 
 def make_net(game: Game, name: str, options: Mapping[str, Any]) -> Agent:

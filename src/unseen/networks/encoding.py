@@ -2,11 +2,13 @@
 
 Percepts come in order, each in columns of its own: its player's own action, one column for each; the public and the private token,
 a column for each if there are few, else a column for each bit. All of these are 0 or 1, so few are 1, and nothing that a player has
-seen is lost. A game may write numbers of its own (`Game.encode`), which are used instead, or beside them.
+seen is lost (but for tokens larger than any in some random games, which look alike). A game may write numbers of its own
+(`Game.encode`), which are used instead, or beside them.
 """
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
 from unseen.errors import UnseenError
-from unseen.game import Game
+from unseen.game import MAX_TOKEN, Game
 from unseen.loading import load
 from unseen.position import Percept, random_walk
 
@@ -26,6 +28,7 @@ MOST_COLUMNS = 64
 """Different tokens for which each has a column."""
 TRIALS = 200
 """Random games that show which tokens there are."""
+FINGERPRINT_GAMES = 10
 SEAT = 0
 """The column that is 1 for player 1."""
 Floats = NDArray[np.float32]
@@ -86,6 +89,11 @@ class Encoding:
         `players` has shape (q,); `seen` their percepts, (q, l, 3), of which there are `lengths`, (q,); `states` some state in each
         set, (q,), if the game's own rule is used.
         """
+        own, tokens = seen[:, :, 0], seen[:, :, 1:]
+        if ((lengths < 0) | (lengths > min(seen.shape[1], self.game.max_length))).any():
+            raise UnseenError(f"a player of {self.game.spec} has up to {self.game.max_length} percepts, not {lengths.max()}.")
+        if ((own < 0) | (own > self.game.num_actions)).any() or ((tokens < 0) | (tokens > MAX_TOKEN)).any():
+            raise UnseenError(f"a percept of {self.game.spec} has 1 + an action, or 0, and two tokens from 0 to {MAX_TOKEN}.")
         if states is None:
             if self.layout.own:
                 raise UnseenError("the game's own encode() needs states.")
@@ -102,6 +110,17 @@ class Encoding:
         percepts = np.array(seen, np.int64).reshape(1, -1, 3)
         found: Floats = self.rows(np.array([player]), percepts, np.array([len(seen)]), state)[0]
         return found
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of what it makes of the turns of some random games: another one if the game encodes otherwise."""
+        found, rng, state = hashlib.sha256(repr((self.parts, self.layout)).encode()), random.Random(0), self.game.new_states(1)
+        for _ in range(FINGERPRINT_GAMES):
+            for position in random_walk(self.game, rng):
+                if position.player in (0, 1):
+                    position.state.write(state)
+                    found.update(self.row(position.player, position.seen(position.player), state).tobytes())
+        return found.hexdigest()[:32]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Encoding) and (self.game, self.parts, self.layout) == (other.game, other.parts, other.layout)

@@ -19,6 +19,7 @@ from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.games import REGISTRY
 from unseen.loading import load
+from unseen.networks.encoding import Encoding
 from unseen.position import fingerprint
 from unseen.run.files import write_atomically
 
@@ -28,22 +29,25 @@ Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
 """Weights, shape (inputs, outputs), and what is added to their sums, (outputs,)."""
 
 
-def write(path: Path, game: Game, encoding: str, layers: Sequence[Layer], about: Mapping[str, Any]) -> None:
-    """Write the layers of a network that sees what an encoding of this name says."""
+def write(path: Path, game: Game, encoding: Encoding, layers: Sequence[Layer], about: Mapping[str, Any]) -> None:
+    """Write the layers of a network that sees what an encoding says."""
     tensors = tensors_of(layers)
     words = {
-        "format": FORMAT, "game": game.name, "parameters": game.settings, "fingerprint": fingerprint(game), "encoding": encoding,
-        "sha256": digest(tensors), "about": about,
+        "format": FORMAT, "game": game.name, "parameters": game.settings, "fingerprint": fingerprint(game),
+        "encoding": encoding.parts, "encodes": encoding.fingerprint, "sha256": digest(tensors), "about": about,
     }  # fmt: skip
     write_atomically(path, [safetensors().save(tensors, {"unseen": json.dumps(words)})])
 
 
-def read(path: Path, game: Game | None) -> tuple[Game, str, list[Layer], dict[str, Any]]:
-    """The game of a network's file, what its encoding is called, its layers, and what it says about itself."""
+def read(path: Path, game: Game | None) -> tuple[Encoding, list[Layer], dict[str, Any]]:
+    """What the network in a file sees, its layers, and what it says about itself."""
     words, tensors = read_tensors(path)
     game = matching_game(words, game)
     layers = [(tensors[f"layers.{k}.weight"].T, tensors[f"layers.{k}.bias"]) for k in range(len(tensors) // 2)]
-    return game, words["encoding"], layers, words["about"]
+    encoding = Encoding(game, words["encoding"])
+    if len(layers[0][0]) == encoding.length and words["encodes"] != encoding.fingerprint:
+        raise UnseenError(f"it is for {game.spec} with another encode() than today's.")
+    return encoding, layers, words["about"]
 
 
 def matching_game(words: dict[str, Any], game: Game | None) -> Game:

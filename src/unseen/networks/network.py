@@ -36,6 +36,8 @@ class Network:
     def __init__(self, encoding: Encoding, layers: Sequence[Layer], about: Mapping[str, Any] | None = None) -> None:
         self.encoding, self.about = encoding, dict(about or {})
         self.layers = [(np.ascontiguousarray(w, np.float32), np.ascontiguousarray(b, np.float32)) for w, b in layers]
+        if not self.layers:
+            raise UnseenError("a network needs at least one layer.")
         sizes = self.sizes
         fits = all(w.ndim == 2 and b.shape == w.shape[1:] for w, b in self.layers)
         if not fits or any(w.shape[0] != before for (w, _), before in zip(self.layers, sizes, strict=False)):
@@ -49,7 +51,7 @@ class Network:
 
     def save(self, path: Path | str) -> None:
         """Write the network to the file `path`. The old file stays whole until the new one is."""
-        file.write(Path(path), self.game, self.encoding.parts, self.layers, self.about)
+        file.write(Path(path), self.game, self.encoding, self.layers, self.about)
 
     @classmethod
     def load(cls, path: Path | str, game: Game | str | None = None) -> Network:
@@ -58,8 +60,7 @@ class Network:
         Without `game` the file's own word for it is used, which must be a game of the library: no file can make us run code.
         """
         try:
-            game, parts, layers, about = file.read(Path(path), None if game is None else load(game))
-            return cls(Encoding(game, parts), layers, about)
+            return cls(*file.read(Path(path), None if game is None else load(game)))
         except UnseenError as error:
             raise UnseenError(f"network {path}: {error}") from error
         except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from unseen.arena.intervals import margin, of_pairs
-from unseen.arena.matches import match
+from unseen.arena.matches import match, rate_of
 from unseen.reproduce.cells import Cell, Cells
 from unseen.reproduce.page import Claim, Say, claims_table, page_name, write_page
 from unseen.run.workers import core_count
@@ -30,8 +30,15 @@ AGENTS = {
     "ISMCTS": "ismcts(simulations={simulations})",
 }
 RIVAL = "ISMCTS"
-Rate = tuple[float, float, int]
-"""A rate of wins, draws counting half, the half width of its 95% interval, and games."""
+ENOUGH = 20
+"""Games of a match on which a claim may rest."""
+STYLES: dict[str, dict[str, Any]] = {
+    "IST": {"fmt": "o-", "color": "C0"}, "PST": {"fmt": "o-", "color": "C1"}, "VR-IST": {"fmt": "^-", "color": "C2"},
+    "VR-PST": {"fmt": "^-", "color": "C4"}, "VR-IST against IST": {"fmt": "s:", "color": "C3"},
+    "VR-PST against PST": {"fmt": "s:", "color": "C5"},
+}  # fmt: skip
+Rate = tuple[float, float, float, int]
+"""A rate of wins, draws counting half, its 95% interval, and games."""
 
 
 @dataclass(frozen=True)
@@ -78,10 +85,12 @@ QUICK = Scale((
     Panel("II-Goofspiel(4)", "ii_goofspiel(cards=4)", 0.9, DICE, {100: 40, 1_000: 40}, ()),
 ), batches=1)  # fmt: skip
 WHY = """\
-- *Budgets decide, not the algorithms.* While simulations are few ISMCTS is ahead in every game: it goes straight to what looks
-  best, while outcome sampling spends most of a small budget on finding out what is bad. With more simulations the rate rises.
-  The paper's times are those of machines and programs of 2014, and it does not print simulations, so its rates belong somewhere
-  on these curves, not at a point of them.
+- *What decides depends on the game.* Outcome sampling, behind with few simulations, catches up in LD(1,1), II-Goofspiel(6) and
+  LD(2,2) as a single round as they grow: ISMCTS goes straight to what looks best, while outcome sampling spends most of a small
+  budget on finding out what is bad. In II-Goofspiel(13) and in LD(2,2) in rounds it does not within what is played here:
+  these games are so large that a tree of a hundred thousand simulations hardly reaches beyond the next moves.
+- *The paper* gives seconds of machines and programs of 2014, and does not print simulations, so its rates belong somewhere on these
+  curves, not at a point of them. A claim counts as held if its rate lies between those of a curve.
 - *II-Goofspiel(13)* is played with IST only, as in the paper: what is public there is who won each bid, and finding all histories
   that fit that takes half a second a move, more than all simulations together.
 - *LD(2,2)* is played both ways: the paper's 352 million information sets are those of a single round; its rules are those of rounds
@@ -122,7 +131,7 @@ class Experiment(Cells):
         if not batches:
             return None
         scores = np.concatenate(batches)
-        return float(scores.mean()), margin(of_pairs(scores)), len(scores)
+        return *rate_of(scores, paired=True), len(scores)
 
     def curve(self, panel: Panel, pair: tuple[str, str]) -> Iterator[tuple[int, Rate]]:
         """The simulations of a match with what is known of it."""
@@ -147,27 +156,32 @@ class Experiment(Cells):
         write_page(self.folder / page_name(self.is_quick), "Online Outcome Sampling: the paper's matches, decided", parts)
 
     def draw(self) -> None:
+        """A panel for each game, and one for what the lines are."""
         panels = self.scale.panels
-        figure = new_figure(4.2 * min(3, len(panels)), 3.6 * -(-len(panels) // 3))
-        grid = figure.subplots(-(-len(panels) // 3), min(3, len(panels)), sharey=True, squeeze=False).ravel()
+        rows, columns = -(-(len(panels) + 1) // 3), 3
+        figure = new_figure(4.2 * columns, 3.6 * rows)
+        grid = figure.subplots(rows, columns, sharey=True, squeeze=False).ravel()
+        shown: dict[str, Any] = {}
         for axes, panel in zip(grid, panels, strict=False):
-            for k, pair in enumerate(panel.pairs):
-                points = [(n, 100 * rate, 100 * half) for n, (rate, half, _) in self.curve(panel, pair)]
+            for name, rival in panel.pairs:
+                points = [(n, 100 * rate, 100 * (rate - low), 100 * (high - rate))
+                          for n, (rate, low, high, _) in self.curve(panel, (name, rival))]  # fmt: skip
                 if points:
-                    axes.errorbar(
-                        *zip(*points, strict=True),
-                        fmt="s:" if pair[1] != RIVAL else "o-", color=f"C{k}", capsize=3, markersize=4, linewidth=1.2,
-                        label=f"{pair[0]} against {pair[1]}",
-                    )  # fmt: skip
+                    at, rates, *spread = zip(*points, strict=True)
+                    kind = name if rival == RIVAL else f"{name} against {rival}"
+                    shown[kind] = axes.errorbar(at, rates, spread, **STYLES[kind], capsize=3, markersize=4, linewidth=1.2)
             axes.axhline(50, color="black", linewidth=0.7)
             for k, (label, rate) in enumerate(panel.paper):
                 axes.axhline(100 * rate, color="grey", linewidth=0.8, linestyle=("--", ":")[k], label=f"the paper, {label}")
             axes.set(title=panel.title, xlabel="simulations a move", xscale="log", ylim=(0, 100))
             axes.grid(alpha=0.3)
-            axes.legend(fontsize=6, frameon=False, loc="lower right")
+            if panel.paper:
+                axes.legend(fontsize=6, frameon=False, loc="upper left")
             axes.spines[["top", "right"]].set_visible(False)
         for axes in grid[len(panels) :]:
-            axes.set_visible(False)
+            axes.set_axis_off()
+        labels = [kind if "against" in kind else f"{kind} against {RIVAL}" for kind in shown]
+        grid[len(panels)].legend(shown.values(), labels, loc="center left", frameon=False, fontsize=9)
         grid[0].set_ylabel("games won (%), draws counting half")
         save_picture(figure, self.picture)
 
@@ -175,19 +189,21 @@ class Experiment(Cells):
         rows = []
         for panel in self.scale.panels:
             for pair in panel.pairs:
-                for simulations, (rate, half, games) in self.curve(panel, pair):
-                    rows.append([panel.title, *pair, f"{simulations:,}", f"{games:,}", f"{rate:.1%} ± {half:.1%}"])
-        return table(("game", "agent", "against", "simulations a move", "games", "rate"), rows)
+                for simulations, (rate, low, high, games) in self.curve(panel, pair):
+                    shown = f"{100 * rate:.1f} ({100 * low:.1f} to {100 * high:.1f})"
+                    rows.append([panel.title, *pair, f"{simulations:,}", f"{games:,}", shown])
+        return table(("game", "agent", "against", "simulations a move", "games", "rate (%)"), rows)
 
     def claims(self) -> list[Claim]:
         """Whether each rate of the paper's lies between those of our curve; not decided if only their intervals reach so far."""
         claims = []
         for panel in self.scale.panels:
             name = "PST" if ("PST", RIVAL) in panel.pairs and "LD" in panel.title else "IST"
-            points = list(self.curve(panel, (name, RIVAL)))
+            known = list(self.curve(panel, (name, RIVAL)))
+            points = [(n, found) for n, found in known if found[-1] >= ENOUGH] or known
             for label, rate in panel.paper if points else ():
-                rates = [found for _, (found, _, _) in points]
-                low, high = min(found - half for _, (found, half, _) in points), max(found + half for _, (found, half, _) in points)
+                rates = [found[0] for _, found in points]
+                low, high = min(found[1] for _, found in points), max(found[2] for _, found in points)
                 ends = f"{name}: {rates[0]:.1%} with {points[0][0]:,} simulations to {rates[-1]:.1%} with {points[-1][0]:,}"
                 held = True if min(rates) <= rate <= max(rates) else None if low <= rate <= high else False
                 claims.append(Claim(f"{panel.title}: OOS wins {rate:.1%} of games against ISMCTS ({label})", ends, held))

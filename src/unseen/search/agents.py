@@ -25,7 +25,7 @@ from unseen.search.joint_rules import (
     JointRule,
     OutcomeSamplingPlus,
 )
-from unseen.search.leaf import Leaf, NetworkPlayout
+from unseen.search.leaf import Leaf, NetworkGuide, NetworkPlayout
 from unseen.search.root import at_histories, at_start
 from unseen.search.rules import Bandit, Exp3, OnlineOutcomeSampling, RegretMatching, Rule, UpperConfidence
 from unseen.search.searcher import Searcher
@@ -133,8 +133,17 @@ def make_search(game: Game, name: str, rule: Rule, options: Mapping[str, Any], l
 
 
 def make_oos(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
-    leaf = NetworkPlayout(Network.load(options["playout"], game)) if options["playout"] else None
-    return make_search(game, name, OnlineOutcomeSampling.made_from(options), options, leaf)
+    return make_search(game, name, OnlineOutcomeSampling.made_from(options), options, make_leaf(game, name, options))
+
+
+def make_leaf(game: Game, name: str, options: Mapping[str, Any]) -> Leaf | None:
+    """Playouts by a network, if one is named."""
+    if not options["playout"]:
+        if options["prior"]:
+            raise UnseenError(f"agent {name!r}: prior is {options['prior']:g}, but without a playout network there is none.")
+        return None
+    network = Network.load(options["playout"], game)
+    return NetworkGuide(network, options["prior"]) if options["prior"] else NetworkPlayout(network)
 
 
 def make_ismcts(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
@@ -176,9 +185,10 @@ LANCTOT = (
     "minimization, 2014"
 )
 PLAYOUT = Parameter("", help="the file of a network that plays simulations to their end where the tree does; otherwise evenly")
+PRIOR = Parameter(0.0, 0.0, help="what the network's probabilities count as regrets where the tree has no information yet")
 OOS = {
     **OnlineOutcomeSampling.parameters, **Searcher.parameters, **_without(SearchAgent.parameters, "keep", "final"),
-    "playout": PLAYOUT,
+    "playout": PLAYOUT, "prior": PRIOR,
 }  # fmt: skip
 ISMCTS = {
     "selection": Parameter("ucb", choices=tuple(BANDITS), help="the bandit at each information set"),

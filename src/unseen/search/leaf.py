@@ -20,7 +20,7 @@ from unseen.networks.encoding import Layout
 from unseen.networks.network import REMEMBERED, Compact, Network, compact, respond
 from unseen.search.flights import ANSWERED, IN_THE_AIR, Flights, note_percepts
 from unseen.tabular.strategy import Strategy
-from unseen.tabular.table import NOWHERE, Keeps, cells, fill_table, find, grown
+from unseen.tabular.table import NOWHERE, Keeps, cells, fill_table, find, grown, kept
 
 OVER, MUST_WAIT, BROKEN = 0, 1, -2
 """How far a simulation has come: to its end; to where it needs an answer; the game broke the protocol."""
@@ -49,6 +49,9 @@ class Leaf(Compiled):
 
     def saw(self, flight, seen, mover, a, tell):
         """Both players saw what they saw of `mover` playing `a`."""
+
+    def begin_set(self, game, s, rule, known, table, w, who, key, flight, seen, out, n):
+        """The set `w` of `who`, with `n` actions in `out`, is new to the tree: what it begins with. The rest is as for `draw`."""
 
     def draw(self, game, s, known, who, key, flight, seen, answer, out, n, rng):
         """The index of the action that the mover `who` takes, among the `n` in `out`, at the set with this key.
@@ -150,6 +153,24 @@ class NetworkPlayout(Seeing):
         length = flight.seen0 if who == 0 else flight.seen1
         first = respond(game, s, who, key, seen[who], length, out, n, layout, net)
         return pick(net.answers, first, n, 1.0, rng)
+
+
+class NetworkGuide(NetworkPlayout):
+    """The same, and where the tree has no information yet choices begin with what the network says: as regrets, times `prior`."""
+
+    compiled_fields = {"prior": float}
+
+    def __init__(self, network: Network, prior: float, remembered: int = REMEMBERED) -> None:
+        super().__init__(network, remembered)
+        self.prior = prior
+
+    def begin_set(self, game, s, rule, known, table, w, who, key, flight, seen, out, n):
+        layout, net = known
+        length = flight.seen0 if who == 0 else flight.seen1
+        first = respond(game, s, who, key, seen[who], length, out, n, layout, net)
+        regret = kept(table.floats, w, n, rule.regrets)
+        for k in range(n):
+            regret[k] = self.prior * net.answers[first + k]
 
 
 class OutsidePolicy(Seeing):

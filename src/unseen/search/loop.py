@@ -52,7 +52,7 @@ def run(game, tree, rule, leaf, aim, roots, may_grow, memory, known, flights, wo
                 t += 1
                 if not begin(game, rule, leaf, aim, roots, flights, f, work):
                     continue
-                if not tree.descend(game, rule, leaf, aim, may_grow, memory, flights, f, work):
+                if not tree.descend(game, rule, leaf, known, aim, may_grow, memory, flights, f, work):
                     return BROKEN
                 flight.status = IN_THE_AIR
             reached = play_out(game, leaf, known, flights, f, work)

@@ -94,7 +94,7 @@ class SetTree(Compiled):
             rule.baseline != PER_HISTORY or fits(baselines, length, most_words(baselines.size, length, length * width, 0))
         )
 
-    def descend(self, game, rule, leaf, aim, may_grow, memory, flights, f, work):
+    def descend(self, game, rule, leaf, known, aim, may_grow, memory, flights, f, work):
         """Lines 2 to 17: choose and step until flight `f` has added a set, or is beyond the tree. Returns False if the game is
         broken."""
         s, flight, choices, table = flights.states[f], flights.flight[f], flights.choices[f], memory.table
@@ -133,6 +133,7 @@ class SetTree(Compiled):
                     if n <= 0 or n > len(work.out):
                         return False
                     w = add(table, slot_of(table.slots, table.ints, key), key, p, work.out, n, 0)
+                    leaf.begin_set(game, s, rule, known, table, w, p, key, flight, flights.seen[f], work.out, n)
                 n = n_actions(table.halves, w)
                 total = rule.choose(
                     memory, w, n, p == i, not is_inside, before0 if p == 0 else before1, 1.0 / (own * g), work.chances
@@ -182,7 +183,7 @@ class JointTree(Compiled):
     def has_room(self, rule, table, baselines, length, width):
         return fits(table, 1, most_words(table.size, 1, 2 * width, width * width))
 
-    def descend(self, game, rule, leaf, aim, may_grow, memory, flights, f, work):
+    def descend(self, game, rule, leaf, known, aim, may_grow, memory, flights, f, work):
         """Lines 2 to 19: chance is sampled (3 to 8); where a node is missing it is added (5, 11); if it has pairs of actions to try
         first, one of them is, and that is all (9 to 12); otherwise both players choose (16)."""
         s, flight, choices, table = flights.states[f], flights.flight[f], flights.choices[f], memory.table
