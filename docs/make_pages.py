@@ -72,6 +72,7 @@ def algorithm_index() -> str:
 def agent_page(name: str) -> str:
     """One agent's page: what it does, options, how to use it, where it comes from."""
     kind = AGENTS[name]
+    agent = f'"{name}{kind.needs}"' if kind.needs else name
     lines = [f"# `{name}`", "", kind.text, "", "## Options", ""]
     if kind.options:
         lines += ["| name | default | allowed | meaning |", "|---|---|---|---|"]
@@ -83,8 +84,8 @@ def agent_page(name: str) -> str:
         "## Using it",
         "",
         "```sh",
-        f"unseen match {kind.games[0]} {name} random --games 100",
-        f"unseen measure {kind.games[1]} {name}",
+        f"unseen match {kind.games[0]} {agent} random --games 100",
+        f"unseen measure {kind.games[1]} {agent}",
     ]
     return "\n".join([*lines, "```", *(["", "## Source", "", f"{kind.source}."] if kind.source else []), ""])
 

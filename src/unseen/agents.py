@@ -102,7 +102,7 @@ class Agent(ABC):
         return None
 
     def whole(self, walked: Enumeration | None = None, progress: bool | None = None) -> Strategy | None:
-        """Its whole strategy, if it can say that at once; `walked` is the game enumerated, if it has been."""
+        """Its whole strategy, if it can say that at once; `walked` is the game enumerated, if it has been, `progress` as elsewhere."""
         return None
 
     @property
@@ -124,6 +124,8 @@ class Kind:
     options: Mapping[str, Parameter]
     games: tuple[str, str] = ("leduc_poker", "kuhn_poker")
     """Examples of games that it plays: one for a match, and a small one."""
+    needs: str = ""
+    """Options that it cannot do without, as an example."""
 
 
 class RandomAgent(Agent):

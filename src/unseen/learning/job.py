@@ -348,28 +348,29 @@ def read_log(path: Path) -> list[Iteration]:
 
 
 def learning_figure(title: str, iterations: list[Iteration]) -> Figure:
-    """Loss, exploitability and win rates by iteration."""
-    figure = new_figure(9.6, 3.2)
-    axes = figure.subplots(1, 3)
-    axes[0].plot([i.iteration for i in iterations], [i.loss for i in iterations], linewidth=1.0)
-    axes[0].set(ylabel="loss", title=title)
-    exact = [(i.iteration, i.exploitability) for i in iterations if i.exploitability is not None]
-    if exact:
-        axes[1].plot(*zip(*exact, strict=True), "o-", markersize=3, linewidth=1.2)
-    axes[1].set(ylabel="exploitability of the network (sum)", ylim=(0, None))
-    for k, name in enumerate(("random", "teacher")):
-        rates = [(i.iteration, getattr(i, f"against_{name}")) for i in iterations if getattr(i, f"against_{name}") is not None]
-        if rates:
-            at, found = [x for x, _ in rates], 100.0 * np.array([rate for _, rate in rates])
-            spread = np.abs(found[:, 1:].T - found[:, 0])
-            axes[2].errorbar(
-                at, found[:, 0], spread, fmt="o-", markersize=3, linewidth=1.2, capsize=2, label=f"against {name}", color=f"C{k}"
-            )
-            axes[2].legend(fontsize=7, frameon=False)
-    axes[2].axhline(50, color="black", linewidth=0.6)
-    axes[2].set(ylabel="games won (%), draws counting half", ylim=(0, 100))
-    for each in axes:
-        each.set_xlabel("iterations")
-        each.grid(alpha=0.3)
-        each.spines[["top", "right"]].set_visible(False)
+    """Loss and, as far as they are known, exploitability and win rates by iteration."""
+    known = [i for i in iterations if i.is_evaluated]
+    drawn = ["loss", *(name for name in ("exploitability", "against_random") if any(getattr(i, name) is not None for i in known))]
+    figure = new_figure(0.6 + 3.4 * len(drawn), 3.2)
+    for axes, name in zip(figure.subplots(1, len(drawn), squeeze=False)[0], drawn, strict=True):
+        if name == "loss":
+            axes.plot([i.iteration for i in iterations], [i.loss for i in iterations], linewidth=1.0)
+            axes.set(ylabel="loss")
+        elif name == "exploitability":
+            axes.plot([i.iteration for i in known], [i.exploitability for i in known], "o-", markersize=3, linewidth=1.2)
+            axes.set(ylabel="exploitability (sum)", ylim=(0, None))
+        else:
+            for rival in ("random", "teacher"):
+                found = 100.0 * np.array([getattr(i, f"against_{rival}") for i in known])
+                spread = np.abs(found[:, 1:].T - found[:, 0])
+                axes.errorbar(
+                    [i.iteration for i in known], found[:, 0], spread, fmt="o-", markersize=3, capsize=2, label=f"against {rival}"
+                )
+            axes.legend(fontsize=7, frameon=False)
+            axes.axhline(50, color="black", linewidth=0.6)
+            axes.set(ylabel="games won (%), draws half", ylim=(0, 100))
+        axes.set_xlabel("iterations")
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.suptitle(title, fontsize=9)
     return figure

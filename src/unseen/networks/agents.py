@@ -75,5 +75,6 @@ AGENTS = {
         "Plays what a network says, without a search; `unseen learn` trains them.",
         "A. Kitchen and M. Benedetti, ExpIt-OOS: Towards learning from planning in imperfect information games, 2018", make_net,
         {"file": Parameter("", help="the file of a network: `unseen learn GAME --out FOLDER` writes FOLDER/network.safetensors")},
+        needs="(file=FOLDER/network.safetensors)",
     ),
 }  # fmt: skip

@@ -169,7 +169,9 @@ class Experiment(Cells):
                 if points:
                     at, rates, *spread = zip(*points, strict=True)
                     kind = name if rival == RIVAL else f"{name} against {rival}"
-                    shown[kind] = axes.errorbar(at, rates, spread, **STYLES[kind], capsize=3, markersize=4, linewidth=1.2)
+                    shown[kind] = axes.errorbar(
+                        at, rates, spread, **STYLES.get(kind, {"fmt": "s:"}), capsize=3, markersize=4, linewidth=1.2
+                    )
             axes.axhline(50, color="black", linewidth=0.7)
             for k, (label, rate) in enumerate(panel.paper):
                 axes.axhline(100 * rate, color="grey", linewidth=0.8, linestyle=("--", ":")[k], label=f"the paper, {label}")
