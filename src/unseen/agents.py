@@ -102,7 +102,7 @@ class Agent(ABC):
         return None
 
     def whole(self, walked: Enumeration | None = None, progress: bool | None = None) -> Strategy | None:
-        """Its whole strategy, if it can say that at once; `walked` is the game enumerated, if it has been, `progress` as elsewhere."""
+        """Its whole strategy, if it can say that at once; `walked` is the game enumerated, if it has been; `progress` as ever."""
         return None
 
     @property

@@ -43,10 +43,9 @@ WHY = """\
   is below the paper's 55 to 60% because it includes the small ones. ISMCTS is ahead while simulations are few, and then stays
   where it is.
 - *LD(2,2).* The paper's 352 million information sets are those of a single round (21 x 2^24), and its searches take 25 seconds.
-  Played as a single round in an earlier experiment, not repeated for this page, PST (delta = 0.8) wins about half of 40 games
-  with 1,000,000 simulations a move and about a fifth with 100,000. Here it is played in rounds, with 100,000. So this row
-  compares another reading at a smaller budget; it does not contradict the paper. (To repeat it: `unseen match
-  'liars_dice(dice1=2, dice2=2)' 'oos(targeting=public, delta=0.8)' ismcts --simulations 1000000 --games 40`.)
+  Here it is played in rounds, with 100,000 simulations, so this row compares another reading at a smaller budget; it does not
+  contradict the paper. [The matches of the paper's games, with growing budgets](../oos_matches/page.md), a page of its own (`unseen
+  reproduce oos_matches`), have both readings: as a single round the rate rises with simulations, in rounds it does not.
 - *Figure 2, Goofspiel.* The paper draws IST only, and so do we: what is public in II-Goofspiel is who won each bid, which
   leaves most of the game to be led through, and its text says that targeting hardly matters there."""
 
