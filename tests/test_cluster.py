@@ -8,12 +8,14 @@ import socket
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 from helpers import run_cli
 
 from unseen.arena.records import GAMES
 from unseen.arena.tournament import tournament
 from unseen.errors import UnseenError
+from unseen.learning.job import learn
 from unseen.run.cluster import TRIES, Cluster
 from unseen.run.workers import run_all
 
@@ -54,6 +56,17 @@ def test_results_come_in_order_and_errors_are_told(two_nodes):
         next(results)
     with pytest.raises(UnseenError, match=f"ended before its work was done, {TRIES} times"):
         list(run_all(Counting, ((2,),), range(4), place))
+
+
+def test_a_cluster_teaches_the_same_network(two_nodes, tmp_path):
+    options = {"iterations": 2, "simulations": 20, "layers": "4", "games": 4, "steps": 3, "evaluate_every": 0, "progress": False}
+    here, there = (
+        learn("kuhn_poker", out=tmp_path / f"{k}", workers=place, **options)
+        for k, place in enumerate((1, Cluster(two_nodes[0].address)))
+    )
+    for (one, bias), (other, others) in zip(here.network.layers, there.network.layers, strict=True):
+        assert np.array_equal(one, other)
+        assert np.array_equal(bias, others)
 
 
 def test_a_cluster_plays_the_same_games_and_a_node_that_is_killed_costs_time_only(two_nodes, tmp_path):
