@@ -84,7 +84,9 @@ WHY = """\
   games as short as these. So is the teacher, OOS(10k), a stronger one there than here.
 - *Liar's Dice* is the single round. The paper does not say which it plays, nor how it encodes what a player has seen; here a
   network sees all percepts and the numbers that the game writes beside them.
-- *Exploitability* is exact, and is that of the bare network, the sum of both players."""
+- *Exploitability* is exact, and is that of the bare network, the sum of both players.
+- *Speed.* The search is fast here: 10,000 simulations of a move of II-Goofspiel(13) take 40 ms. A network's move takes most of its
+  time for bookkeeping in Python; its forward pass takes two microseconds."""
 
 
 class Experiment(Cells):
