@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import json
 from itertools import pairwise
 
 import faulty_games
@@ -13,7 +12,7 @@ from helpers import all_positions, run_cli
 from test_search import assert_expected, expected_updates, partial, targets, with_full_tree, with_playout
 
 import unseen
-from unseen import PUBLIC, Encoding, Network, Position, SequenceForm, UnseenError, load, network_strategy
+from unseen import Encoding, Network, Position, SequenceForm, UnseenError, load, network_strategy
 from unseen.arena.names import make_agent
 from unseen.learning.training import ModulePolicy, Trainer
 from unseen.networks.encoding import columns
@@ -427,4 +426,3 @@ def test_bad_layers():
     ):
         with pytest.raises(UnseenError, match=words):
             Network(encoding, layers)
-    assert json.dumps(PUBLIC)
