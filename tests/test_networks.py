@@ -9,6 +9,7 @@ import faulty_games
 import numpy as np
 import pytest
 from helpers import all_positions, run_cli
+from test_reduced import Centre
 from test_search import assert_expected, expected_updates, partial, targets, with_full_tree, with_playout
 
 import unseen
@@ -189,6 +190,24 @@ def test_the_whole_strategy_is_what_the_agent_plays(spec, parts, tmp_path):
             agent.observe(percept)
         assert agent.choose(position.actions) == pytest.approx(strategy[position], abs=1e-5)
     assert unseen.extract(network.game, f"net(file={tmp_path}/n.safetensors)").strategy[position] == strategy[position]
+
+
+@pytest.mark.parametrize("parts", ["percepts", "both"])
+def test_a_strategy_respects_symmetries(parts, tmp_path):
+    """Asked about one information set of all that are images of each other, it is what the agent plays at each of them."""
+    network = a_network(Centre(), parts)
+    network.save(tmp_path / "n.safetensors")
+    agent, strategy = make_agent(f"net(file={tmp_path}/n.safetensors)", network.game), network_strategy(network)
+    for position in turns(network.game)[::3]:
+        agent.begin(network.game, position.player, 1)
+        for percept in position.seen(position.player):
+            agent.observe(percept)
+        assert agent.choose(position.actions) == pytest.approx(strategy[position], abs=1e-5)
+    reduced = SequenceForm(network.game, reduced=True)
+    assert len(strategy) > 7 * sum(reduced.infosets)
+    whole = SequenceForm(network.game).evaluate(strategy)
+    assert whole.missing == 0
+    assert reduced.evaluate(strategy).exploitability == pytest.approx(whole.exploitability, abs=1e-9)
 
 
 # Playouts -------------------------------------------------------------------------------------------------------------------------

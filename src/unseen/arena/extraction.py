@@ -146,9 +146,7 @@ def full_actions(walked: Enumeration, images: Images | None) -> tuple[list[list[
         cells = [list(range(end - n, end)) for end, n in zip(ends.tolist(), sets.n_actions.tolist(), strict=True)]
         return [sets.actions[each].tolist() for each in cells], cells
     first = np.cumsum(images.n_actions) - images.n_actions
-    owner = np.searchsorted(sets.cell, images.cell[first], side="right") - 1
-    place = np.searchsorted(owner, np.arange(len(sets.player)))  # the first image of a set is itself
-    parts = [slice(int(first[i]), int(first[i] + images.n_actions[i])) for i in place]
+    parts = [slice(int(first[i]), int(first[i] + images.n_actions[i])) for i in images.themselves(sets)]
     return [images.action[part].tolist() for part in parts], [images.cell[part].tolist() for part in parts]
 
 

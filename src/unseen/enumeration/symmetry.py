@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.compiling import kernel, piece
+from unseen.compiling import as_python, kernel, piece
 from unseen.engine import extend_key, root_key
 from unseen.enumeration.infosets import INFOSETS, SEQUENCES, Recall, Sets
 from unseen.errors import UnseenError
@@ -111,6 +111,11 @@ class Images(NamedTuple):
     cell: NDArray[np.int64]  # (c,) the cell of the set that it is an image of
     share: NDArray[np.float64]  # (c,) the part of that cell's probability that it gets
 
+    def themselves(self, sets: Sets) -> NDArray[np.int64]:
+        """Which of them are the met sets themselves, shape (j,): of each set's images the first."""
+        owner = np.searchsorted(sets.cell, self.cell[np.cumsum(self.n_actions) - self.n_actions], side="right") - 1
+        return np.searchsorted(owner, np.arange(len(sets.player)))
+
 
 def new_images(images: int, cells: int) -> Images:
     return Images(
@@ -179,6 +184,32 @@ def images_of(reduced: Reduction, recall: Recall, sets: Sets) -> Images:
     images = new_images(*fill_images(reduced, sets, stabiliser, keys, new_images(0, 0)))
     fill_images(reduced, sets, stabiliser, keys, images)
     return images
+
+
+class Turned(NamedTuple):
+    """How a player has turned the board so far: as a walk does, so that what it has done is the first of its images."""
+
+    reduced: Reduction
+    stabiliser: int
+    orientation: int = 0
+
+    def after(self, action: int) -> tuple[int, Turned]:
+        """An action of its own as the player sees it, and how the board is turned then."""
+        reduced, own = self.reduced, int(self.reduced.image[self.orientation, action])
+        g = as_python(turn)(reduced, self.stabiliser, own)
+        own = int(reduced.image[g, own])
+        return own, Turned(reduced, as_python(still)(reduced, self.stabiliser, own), int(reduced.compose[g, self.orientation]))
+
+    def alike(self, action: int) -> list[int]:
+        """The actions that are one to the player, as it sees them: `action`, turned in all ways that change nothing so far."""
+        own = self.reduced.image[self.orientation, action]
+        return [int(image[own]) for g, image in enumerate(self.reduced.image) if self.stabiliser >> g & 1]
+
+
+def upright(game: Game) -> Turned:
+    """The board of a game that has just begun."""
+    reduced = reduction(game, symmetric=True)
+    return Turned(reduced, as_python(everything)(reduced))
 
 
 def orbits_of(reduced: Reduction, recall: Recall, sets: Sets) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -261,13 +261,16 @@ def is_pruned(stack, depth, sink):
 
 
 @piece
-def keep_example(stack, depth, sink, counters):
-    """Keep the history at `depth` if its information set has none yet."""
+def keep_example(stack, depth, reduction, sink, counters):
+    """Keep the history at `depth`, as its player has turned the board, if its information set has none yet."""
     j = stack.infoset[depth]
     if sink.length[j] < 0:
         sink.length[j] = depth
         for d in range(depth):
-            sink.example[counters[STORED]] = stack.actions[d, stack.next[d] - 1]
+            a = stack.actions[d, stack.next[d] - 1]
+            if reduction is not None and stack.player[d] != CHANCE:
+                a = reduction.image[stack.orientation[depth, stack.player[depth]], a]
+            sink.example[counters[STORED]] = a
             counters[STORED] += 1
 
 
@@ -350,7 +353,7 @@ def advance(game, stack, depth, recall, sets, sink, reduction, counters, out, te
         stack.deciders[below] = 0
     status = arrive(game, stack, below, recall, sets, reduction, out)
     if sink.mode == EXAMPLES and p >= 0:
-        keep_example(stack, below, sink, counters)
+        keep_example(stack, below, reduction, sink, counters)
     return status
 
 

@@ -131,14 +131,10 @@ class SequenceForm:
                 actions=np.concatenate([first.actions[1:], second.actions[1:]]),
                 probability=np.concatenate([behaviour0[1:], behaviour1[1:]]),
             )
-        images, probability = self.images, np.zeros(len(self.player_of_cell))
+        probability = np.zeros(len(self.player_of_cell))
         for player, behaviour in enumerate((behaviour0, behaviour1)):
             probability[self.player_of_cell == player] = behaviour[1:]
-        first_cell = images.cell[np.cumsum(images.n_actions) - images.n_actions]
-        return Strategy(
-            self.game, keys=images.key, player=self.player_of_cell[first_cell], count=images.n_actions, actions=images.action,
-            probability=probability[images.cell] * images.share,
-        )  # fmt: skip
+        return Strategy.of_images(self.game, self.images, self.player_of_cell, probability)
 
     def uniform(self) -> Strategy:
         """The profile that chooses evenly everywhere."""

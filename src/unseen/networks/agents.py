@@ -9,6 +9,7 @@ import numpy as np
 
 from unseen.agents import Agent, Budget, Kind
 from unseen.belief.worlds import Worlds
+from unseen.enumeration.symmetry import upright
 from unseen.enumeration.walker import Enumeration
 from unseen.errors import UnseenError
 from unseen.game import Game
@@ -23,7 +24,7 @@ WORLDS = 1000
 
 
 class NetworkAgent(Agent):
-    """Plays what a network says."""
+    """Plays what a network says; in a game with symmetries, about what it has seen turned into the first of its images."""
 
     is_certain = True
 
@@ -34,19 +35,25 @@ class NetworkAgent(Agent):
         if game != self.network.game:
             raise UnseenError(f"agent {self.name}: its network is for {self.network.game.spec}, not for {game.spec}.")
         super().begin(game, seat, seed, budget)
+        self.turned, self.turned_seen = upright(game), list[Percept]()
         if self.network.encoding.layout.own:
             self.worlds = Worlds(game, seat, cap=WORLDS, seed=0)
 
     def observe(self, percept: Percept) -> None:
         super().observe(percept)
+        if percept.own:
+            own, self.turned = self.turned.after(percept.own - 1)
+            percept = percept._replace(own=own + 1)
+        self.turned_seen = [*self.turned_seen, percept]
         if self.network.encoding.layout.own:
             self.worlds = self.worlds.after(percept)
 
     def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
+        alike = {action: self.turned.alike(action) for action in actions}
         legal = np.zeros((1, self.game.num_actions), np.bool_)
-        legal[0, actions] = True
-        found = self.network.probabilities(self.network.encoding.row(self.seat, self.seen, self.state())[None], legal)
-        return dict(zip(actions, found[0, actions].tolist(), strict=True))
+        legal[0, sum(alike.values(), [])] = True
+        found = self.network.probabilities(self.network.encoding.row(self.seat, self.turned_seen, self.state())[None], legal)[0]
+        return {action: float(found[same].mean()) for action, same in alike.items()}
 
     def state(self) -> Any:
         """Some state that fits what was seen, shape (1,), if the game's own `encode` is used."""
@@ -57,7 +64,7 @@ class NetworkAgent(Agent):
             if not self.worlds.is_sample:
                 raise UnseenError(f"{self.game.spec}: no history fits what player {self.seat} has seen.")
             cap *= 10  # those that were kept have run dry
-            self.worlds = Worlds(self.game, self.seat, cap=cap, seed=0).after_all(self.seen)
+            self.worlds = Worlds(self.game, self.seat, cap=cap, seed=0).after_all(self.turned_seen)
         return states[:1]
 
     def whole(self, walked: Enumeration | None = None, progress: bool | None = None) -> Strategy:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unseen.enumeration.symmetry import Images
 from unseen.enumeration.whole import enumerate_game, example_histories
 from unseen.errors import UnseenError
 from unseen.game import Game
@@ -97,6 +98,16 @@ class Strategy:
             for k, action in enumerate(actions):
                 weights[found.sets.cell[j] + k] = chosen.get(action, 0.0)
         return cls._normalised(game, found.keys, found.sets.player, found.sets.n_actions, found.sets.actions, weights)
+
+    @classmethod
+    def of_images(cls, game: Game, images: Images, player: NDArray[np.int8], probability: NDArray[np.float64]) -> Strategy:
+        """The strategy that plays alike at all `images` of the sets of a reduced walk, whose cells have a `player` and a
+        `probability`, shapes (c,)."""
+        first_cell = images.cell[np.cumsum(images.n_actions) - images.n_actions]
+        return cls(
+            game, keys=images.key, player=player[first_cell], count=images.n_actions, actions=images.action,
+            probability=probability[images.cell] * images.share,
+        )  # fmt: skip
 
     @classmethod
     def _normalised(
