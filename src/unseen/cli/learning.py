@@ -25,6 +25,9 @@ def learn(
     ] = None,
     evaluate_every: Annotated[int, typer.Option(min=0, help="Evaluate the bare network after so many iterations; 0: never.")] = 10,
     evaluation_games: Annotated[int, typer.Option(min=0, help="Games against random and against the teacher, each.")] = 200,
+    exploitability: Annotated[
+        bool | None, typer.Option(help="What the network can be exploited for, exactly; otherwise only where the game is small.")
+    ] = None,
     snapshot_every: Annotated[int, typer.Option(min=0, help="Keep a copy of the network after so many iterations; 0: none.")] = 0,
     workers: Workers = None, cluster: ClusterAddress = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
@@ -35,7 +38,8 @@ def learn(
     given = {name: value for name, value in asked.items() if value is not None} | read_changes(change or [])
     found = job.learn(
         game, out=out, iterations=iterations, resume=resume, seed=seed, workers=place(workers, cluster),
-        evaluate_every=evaluate_every, evaluation_games=evaluation_games, snapshot_every=snapshot_every, **given,
+        evaluate_every=evaluate_every, evaluation_games=evaluation_games, exploitability=exploitability,
+        snapshot_every=snapshot_every, **given,
     )  # fmt: skip
     show_result(as_json, found, the_network_is_in=out / job.NETWORK)
     if found.trouble:

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 SMALL = 5_000_000
-"""Histories of a game in which exact exploitability is computed on the way."""
+"""Histories of a game in which exact exploitability is computed on the way without being asked for."""
 NETWORK, LOG, PICTURE, CHECKPOINT = "network.safetensors", "log.jsonl", "learning.png", "checkpoint"
 SAMPLE_GAMES = 200
 """Random games by which the length of a game is judged."""
@@ -132,7 +132,7 @@ class Learned(Result):
 
 def learn(
     game: Game | str, *, out: Path | str, iterations: int = 100, resume: bool = False, seed: int = 0, workers: Workers = None,
-    evaluate_every: int = 10, evaluation_games: int = 200, snapshot_every: int = 0,
+    evaluate_every: int = 10, evaluation_games: int = 200, exploitability: bool | None = None, snapshot_every: int = 0,
     watch: Callable[[Iteration], None] | None = None, progress: bool | None = None, **settings: Any,
 ) -> Learned:  # fmt: skip
     """Train a network for a game by ExIt-OOS. Ctrl-C ends it and keeps all iterations but the one that is under way.
@@ -142,8 +142,9 @@ def learn(
     - `iterations`: each plays some games and then trains for some steps.
     - `seed`: of all random choices. On one machine the network depends on nothing else, however many workers there are.
     - `workers`: processes to use, otherwise one a core; or a `Cluster`.
-    - `evaluate_every`: after so many iterations, each time, and after the last, the bare network is evaluated: exactly, where the
-      game is small; by `evaluation_games` games against `random` and as many against its teacher, with even playouts.
+    - `evaluate_every`: after so many iterations, each time, and after the last, the bare network is evaluated: exactly; and by
+      `evaluation_games` games against `random` and as many against its teacher, with even playouts.
+    - `exploitability`: whether to evaluate it exactly; None: where the game is small.
     - `snapshot_every`: after so many iterations, each time, a copy of the network is kept as `network-ITERATIONS.safetensors`.
     - `watch`: a function that is called after each iteration.
     - `progress`: None shows a bar if a person is watching, True always, False never.
@@ -156,7 +157,7 @@ def learn(
     for name, value in {"iterations": iterations - 1, **every}.items():
         if value < 0:
             raise UnseenError(f"{name} is {value + (name == 'iterations')}, but must be at least {int(name == 'iterations')}.")
-    job = _Job(game, settings_for(game, **settings), folder, seed, **every)
+    job = _Job(game, settings_for(game, **settings), folder, seed, **every, exploitability=exploitability)
     make_place(folder, resume)
     if resume:
         job.take_up()
@@ -196,10 +197,11 @@ class _Job:
 
     def __init__(
         self, game: Game, settings: Settings, folder: Path, seed: int, evaluate_every: int, evaluation_games: int,
-        snapshot_every: int,
+        snapshot_every: int, exploitability: bool | None,
     ) -> None:  # fmt: skip
         self.game, self.settings, self.folder, self.seed = game, settings, folder, seed
         self.every, self.games, self.snapshot_every = evaluate_every, evaluation_games, snapshot_every
+        self.is_exact = exploitability
         encoding = Encoding(game, settings.encoding or None)
         settings.expert_for(game)  # is there one?
         self.reservoir = Reservoir(encoding, settings.reservoir * game_length(game) * len(images(game, settings)), settings.keep)
@@ -267,9 +269,8 @@ class _Job:
     def evaluate(self, network: Network) -> dict[str, Any]:
         """What can be said of a network."""
         found: dict[str, Any] = {}
-        if self.every_set is None and (walked := enumerate_small(self.game, SMALL, store=True)) is not None:
-            self.form = SequenceForm(self.game, found=walked)
-            self.every_set = EverySet(network.encoding, walked, progress=False)
+        if self.is_exact is not False and self.form is None:
+            self.enumerate(network.encoding)
         if self.form is not None and self.every_set is not None:
             found["exploitability"] = self.form.evaluate(self.every_set.strategy(network)).exploitability
         if self.games:
@@ -279,6 +280,17 @@ class _Job:
                     raise KeyboardInterrupt
                 found[name] = games.rate
         return found
+
+    def enumerate(self, encoding: Encoding) -> None:
+        """Make ready for exact evaluations, if the game is small enough or it does not matter how large it is."""
+        if self.is_exact:
+            self.form = SequenceForm(self.game, reduced=True, progress=False)
+            self.every_set = EverySet(encoding, progress=False)
+        elif (walked := enumerate_small(self.game, SMALL, store=True)) is not None:
+            self.form = SequenceForm(self.game, found=walked)
+            self.every_set = EverySet(encoding, walked, progress=False)
+        else:
+            self.is_exact = False
 
     # What is kept ----------------------------------------------------------------------------------------------------------------
 
