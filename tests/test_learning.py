@@ -22,9 +22,9 @@ from unseen import Encoding, Network, UnseenError
 from unseen.learning import job
 from unseen.learning.job import CHECKPOINT, LOG, NETWORK, learn
 from unseen.learning.reservoir import Decisions, Reservoir, decisions
-from unseen.learning.self_play import Assignment, SelfPlay
+from unseen.learning.self_play import Assignment, Found, SelfPlay
 from unseen.learning.settings import settings_for
-from unseen.learning.training import Trainer, divergence
+from unseen.learning.training import Trainer, divergence, square_error
 from unseen.reproduce import exit_oos
 
 SMALL = {"simulations": 30, "layers": "8", "games": 4, "steps": 5, "batch": 16}
@@ -98,6 +98,42 @@ def test_the_loss_is_the_divergence_over_legal_actions():
     assert logits.grad[0, 2] == 0.0  # an illegal action teaches nothing
 
 
+def test_the_loss_of_values_is_over_legal_actions():
+    import torch
+
+    worths = torch.tensor([[1.0, 2.0, 3.0], [0.0, 5.0, 1.0]], requires_grad=True)
+    loss = square_error(torch, worths, torch.tensor([[1.5, 0.0, float("nan")], [0.0, 5.0, 0.0]]))
+    assert loss.item() == pytest.approx((0.5**2 + 2.0**2 + 1.0) / 5.0)
+    loss.backward()
+    assert worths.grad[0, 2] == 0.0
+
+
+def test_what_actions_are_worth_is_learnt_too():
+    """Of a king that has met a king both bets win more than folding, which loses what was put in."""
+    game = unseen.load("leduc_poker")
+    settings = settings_for(game, expert="vr_oos", values=True, simulations=1000, prior=1.0)
+    play, rng = SelfPlay(game, settings), np.random.default_rng(0)
+    trainer, reservoir = Trainer(play.encoding, [32], 1e-2, 1, values=True), Reservoir(play.encoding, 3000, 2.0, values=True)
+    for k in range(30):
+        reservoir.add(play(Assignment((0, 0, k), trainer.layers())).decisions, rng)
+    targets = reservoir.held.target[: reservoir.size]
+    assert np.array_equal(np.isnan(targets[:, :3]), np.isnan(targets[:, 3:]))
+    assert np.nansum(targets[:, :3], axis=1) == pytest.approx(1.0, abs=1e-5)
+    trainer.train(reservoir, 500, 64, rng)
+    found, state, position = trainer.network(), game.new_states(1), unseen.Position(game, [4, 0, 1, 1, 5, 1, 2])
+    position.state.write(state)
+    worths = found.outputs(play.encoding.row(0, position.seen(0), state)[None])[0, 3:]
+    assert found.knows_values
+    assert position.actions == [0, 1, 2]
+    assert worths[0] < 0.0 < min(worths[1:])
+
+
+def test_values_need_baselines():
+    game = unseen.load("leduc_poker")
+    with pytest.raises(UnseenError, match="without baselines it does not say what actions are worth"):
+        settings_for(game, values=True).expert_for(game)
+
+
 def test_a_network_learns_what_it_is_shown():
     encoding = Encoding("leduc_poker")
     play, rng = SelfPlay(encoding.game, settings_for(encoding.game, simulations=200)), np.random.default_rng(0)
@@ -123,7 +159,8 @@ def test_examples_are_decisions_with_distributions():
 def test_mirror_images_are_examples_too():
     """All eight ways to turn a board of Phantom Tic-Tac-Toe, each with what its own position looks like."""
     game = unseen.load("phantom_ttt")
-    play, history, found = SelfPlay(game, settings_for(game)), [0, 0, 4], {0: {0: 0.75, 8: 0.25}, 2: {4: 1.0}}
+    play, history = SelfPlay(game, settings_for(game)), [0, 0, 4]
+    found = {0: Found([0, 8], [0.75, 0.25], []), 2: Found([4], [1.0], [])}
     examples = play.examples(history, found)
     assert examples.target.shape == (16, 9)
     for k, image in enumerate(game.symmetries()):

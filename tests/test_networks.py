@@ -18,7 +18,7 @@ from unseen.arena.names import make_agent
 from unseen.learning.training import ModulePolicy, Trainer
 from unseen.networks.encoding import columns
 from unseen.networks.network import compact, respond_all
-from unseen.search.leaf import NetworkGuide, NetworkPlayout, OutsidePolicy, StrategyPlayout, UniformPlayout
+from unseen.search.leaf import NetworkGuide, NetworkPlayout, OutsidePolicy, StrategyPlayout, UniformPlayout, leaf_of
 from unseen.search.rules import OnlineOutcomeSampling
 from unseen.search.searcher import Searcher
 
@@ -28,10 +28,10 @@ CASES = [
 ]  # fmt: skip
 
 
-def a_network(spec, parts=None, hidden=(16, 8), seed=0, scale=1.5):
+def a_network(spec, parts=None, hidden=(16, 8), seed=0, scale=1.5, outputs=None):
     """A network with random layers."""
     encoding, rng = Encoding(spec, parts), np.random.default_rng(seed)
-    sizes = [encoding.length, *hidden, encoding.game.num_actions]
+    sizes = [encoding.length, *hidden, outputs or encoding.game.num_actions]
     layers = [(scale * rng.normal(size=(a, b)) / np.sqrt(a), 0.1 * rng.normal(size=b)) for a, b in pairwise(sizes)]
     return Network(encoding, layers)
 
@@ -166,7 +166,7 @@ def test_compiled_forward_passes_are_those_of_numpy_and_pytorch(spec, parts):
             linear.weight.copy_(torch.from_numpy(weights.T))
             linear.bias.copy_(torch.from_numpy(bias))
         logits = trainer.module(torch.from_numpy(rows)).numpy()
-    assert np.allclose(network.logits(rows), logits, atol=1e-5)
+    assert np.allclose(network.outputs(rows), logits, atol=1e-5)
     by_numpy = network.probabilities(rows, legal)
     for q, position in enumerate(positions):
         assert found[q, : len(position.actions)] == pytest.approx(by_numpy[q, position.actions], abs=1e-5)
@@ -409,6 +409,19 @@ def test_a_prior_is_what_new_sets_begin_with():
     for position in turns(network.game):
         player, seen = position.player, position.seen(position.player)
         assert guided.behaviour(player, seen, 2) == pytest.approx(list(strategy[position].values()), abs=1e-3)
+
+
+def test_what_actions_are_worth_is_what_baselines_begin_with():
+    """Where baselines follow so slowly that nothing which is found counts, they are what the network says to each player."""
+    network = a_network("kuhn_poker", outputs=4)
+    assert network.knows_values
+    rule = OnlineOutcomeSampling(baseline="infoset", step=1e-9)
+    guided = Searcher("kuhn_poker", rule, leaf=leaf_of(network, 0.0), targeting="none", seed=3)
+    guided.run(2000)
+    positions = turns(network.game)
+    expected = network.outputs(network.encoding.rows(*arrays(network.game, positions)))[:, 2:]
+    for position, worths in zip(positions, expected, strict=True):
+        assert guided.worths(position.player, position.seen(position.player), 2) == pytest.approx(worths, abs=1e-5)
 
 
 def test_without_the_library_for_files(tmp_path, monkeypatch):

@@ -204,8 +204,9 @@ class _Job:
         self.is_exact = exploitability
         encoding = Encoding(game, settings.encoding or None)
         settings.expert_for(game)  # is there one?
-        self.reservoir = Reservoir(encoding, settings.reservoir * game_length(game) * len(images(game, settings)), settings.keep)
-        self.trainer = Trainer(encoding, settings.hidden, settings.rate, seed % 2**63)
+        places = settings.reservoir * game_length(game) * len(images(game, settings))
+        self.reservoir = Reservoir(encoding, places, settings.keep, settings.values)
+        self.trainer = Trainer(encoding, settings.hidden, settings.rate, seed % 2**63, settings.values)
         self.rng = np.random.default_rng(seed)
         self.result = Learned(game, settings, self.trainer.network())
         self.form: SequenceForm | None = None

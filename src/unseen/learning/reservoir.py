@@ -25,7 +25,8 @@ class Decisions(NamedTuple):
 
     hot: NDArray[np.uint8]  # (n, bytes) the columns of seat and percepts, as bits
     own: NDArray[np.float32]  # (n, k) what the game has encoded
-    target: NDArray[np.float32]  # (n, actions) the probability of each legal action; NaN for those that are not
+    target: NDArray[np.float32]  # (n, actions) the probability of each legal action; NaN for those that are not. If values are
+    # learnt, (n, 2 actions): and what each is worth
 
 
 def decisions(encoding: Encoding, rows: NDArray[np.float32], targets: NDArray[np.float32]) -> Decisions:
@@ -35,9 +36,9 @@ def decisions(encoding: Encoding, rows: NDArray[np.float32], targets: NDArray[np
 
 
 class Reservoir:
-    """Up to `capacity` decisions for networks with an encoding; `ratio` is how slowly it forgets."""
+    """Up to `capacity` decisions for networks with an encoding, with `values` or not; `ratio` is how slowly it forgets."""
 
-    def __init__(self, encoding: Encoding, capacity: int, ratio: float) -> None:
+    def __init__(self, encoding: Encoding, capacity: int, ratio: float, values: bool = False) -> None:
         self.encoding, self.capacity = encoding, capacity
         self.chance = min(1.0, -capacity * expm1(-1.0 / (ratio * capacity)))
         """The probability with which a decision comes in once it is full."""
@@ -45,7 +46,7 @@ class Reservoir:
         shapes = [
             (-(-encoding.layout.percepts // 8), np.uint8),
             (encoding.layout.own, np.float32),
-            (encoding.game.num_actions, np.float32),
+            (encoding.game.num_actions * (1 + values), np.float32),
         ]
         nbytes = capacity * sum(width * np.dtype(kind).itemsize for width, kind in shapes)
         if nbytes > machine_memory():

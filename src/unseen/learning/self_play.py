@@ -17,7 +17,7 @@ from unseen.networks.encoding import Encoding
 from unseen.networks.file import Layer
 from unseen.networks.network import Network
 from unseen.position import Position
-from unseen.search.leaf import NetworkGuide, NetworkPlayout
+from unseen.search.leaf import leaf_of
 from unseen.search.searcher import Searcher
 
 
@@ -37,6 +37,15 @@ class Lesson(NamedTuple):
     simulations: int
 
 
+class Found(NamedTuple):
+    """What a search has found at a turn."""
+
+    actions: Sequence[int]
+    chances: Sequence[float]
+    worths: Sequence[float]
+    """What each action is worth to the player, if that is learnt."""
+
+
 class SelfPlay:
     """Plays games. One search sees both players' turns, and is led to where each of them is."""
 
@@ -49,15 +58,14 @@ class SelfPlay:
     def __call__(self, assignment: Assignment) -> Lesson:
         if self.iteration != assignment.place[:2]:
             self.iteration = assignment.place[:2]
-            network, prior = Network(self.encoding, assignment.layers), self.settings.prior
-            leaf = NetworkGuide(network, prior) if prior else NetworkPlayout(network)
+            leaf = leaf_of(Network(self.encoding, assignment.layers), self.settings.prior)
             self.pattern = Searcher(self.game, self.expert.rule, leaf=leaf, **self.expert.settings)
         seeds = np.random.SeedSequence(assignment.place).generate_state(2, np.uint64).tolist()
         return self.play(self.pattern.fork(seeds[0]), random.Random(seeds[1]))
 
     def play(self, searcher: Searcher, rng: random.Random) -> Lesson:
         """One game."""
-        position, found = Position(self.game), dict[int, dict[int, float]]()
+        position, found = Position(self.game), dict[int, Found]()
         while not position.is_terminal:
             actions = position.actions
             if position.is_chance:
@@ -70,27 +78,31 @@ class SelfPlay:
             searcher.aim(player, seen)
             searcher.run(self.settings.simulations)
             chances = searcher.behaviour(player, seen, len(actions)).tolist()
-            found[len(position.history)] = dict(zip(actions, chances, strict=True))
+            worths = searcher.worths(player, seen, len(actions)).tolist() if self.settings.values else []
+            found[len(position.history)] = Found(actions, chances, worths)
             is_even = rng.random() < self.settings.evenly
             position.apply(rng.choice(actions) if is_even else rng.choices(actions, chances)[0])
         return Lesson(self.examples(position.history, found), searcher.made)
 
-    def examples(self, history: Sequence[int], found: Mapping[int, Mapping[int, float]]) -> Decisions:
+    def examples(self, history: Sequence[int], found: Mapping[int, Found]) -> Decisions:
         """What was `found` at turns of a game, by the length of the history there, and at their mirror images."""
-        rows, targets = list[NDArray[np.float32]](), list[NDArray[np.float32]]()
+        rows, targets, count = list[NDArray[np.float32]](), list[NDArray[np.float32]](), self.game.num_actions
+        width = count * (1 + self.settings.values)
         for image in images(self.game, self.settings):
             position = Position(self.game)
             for action in history:
-                if (chances := found.get(len(position.history))) is not None:
-                    state, target = self.game.new_states(1), np.full(self.game.num_actions, np.nan, np.float32)
+                if (decision := found.get(len(position.history))) is not None:
+                    state, target = self.game.new_states(1), np.full(width, np.nan, np.float32)
                     position.state.write(state)
-                    for choice, chance in chances.items():
-                        target[image[choice]] = chance
+                    choices = np.array(image)[list(decision.actions)]
+                    target[choices] = decision.chances
+                    if self.settings.values:
+                        target[count + choices] = decision.worths
                     rows.append(self.encoding.row(position.player, position.seen(position.player), state))
                     targets.append(target)
                 position.apply(action if position.is_chance else image[action])
         table = np.reshape(rows, (len(rows), self.encoding.length))
-        return decisions(self.encoding, table, np.reshape(targets, (len(rows), self.game.num_actions)))
+        return decisions(self.encoding, table, np.reshape(targets, (len(rows), width)))
 
 
 def images(game: Game, settings: Settings) -> list[list[int]]:

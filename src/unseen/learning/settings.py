@@ -34,6 +34,9 @@ class Settings(Declared):
     prior: float = parameter(
         0.0, minimum=0.0, help="what the network counts, as regrets, where the expert's tree knows nothing yet"
     )
+    values: bool = parameter(
+        False, help="whether the network also learns what actions are worth, with which baselines of the expert then begin"
+    )
     evenly: float = parameter(0.2, minimum=0.0, maximum=1.0, help="the probability of an even choice in self-play")
     symmetric: bool = parameter(True, help="whether a decision also stands for its mirror images, in games that have them")
     encoding: Any = parameter(
@@ -67,6 +70,8 @@ class Settings(Declared):
         agent = make_agent(self.expert, game)
         if not isinstance(agent, SearchAgent) or isinstance(agent, JointSearchAgent) or agent.simulations or agent.seconds:
             raise UnseenError(f"expert is {self.expert!r}, but must be oos, vr_oos or ismcts, without a budget of its own.")
+        if self.values and not agent.pattern.rule.baseline:
+            raise UnseenError(f"expert is {self.expert!r}, but without baselines it does not say what actions are worth.")
         for name in sorted({"playout", "prior", "keep", "final"} & set(parse(self.expert, "agent")[1])):
             raise UnseenError(f"expert is {self.expert!r}, but its {name} is not used in self-play; leave it out.")
         return agent

@@ -14,6 +14,7 @@ from unseen.learning.reservoir import Reservoir
 from unseen.networks.encoding import Encoding
 from unseen.networks.file import Layer
 from unseen.networks.network import Network
+from unseen.random_play import largest_payoff
 from unseen.search.leaf import Questions
 
 
@@ -27,12 +28,13 @@ def pytorch() -> Any:
 
 
 class Trainer:
-    """A network in training. `seed` is that of its first parameters."""
+    """A network in training. `seed` is that of its first parameters; `values` whether it also learns what actions are worth."""
 
-    def __init__(self, encoding: Encoding, hidden: Sequence[int], rate: float, seed: int) -> None:
+    def __init__(self, encoding: Encoding, hidden: Sequence[int], rate: float, seed: int, values: bool = False) -> None:
         self.torch = torch = pytorch()
         self.encoding = encoding
-        sizes = [encoding.length, *hidden, encoding.game.num_actions]
+        self.values, self.scale = values, largest_payoff(encoding.game)
+        sizes = [encoding.length, *hidden, encoding.game.num_actions * (1 + values)]
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             self.linear = [torch.nn.Linear(before, after) for before, after in pairwise(sizes)]
@@ -56,7 +58,10 @@ class Trainer:
             for _ in range(steps):
                 inputs, targets = (torch.from_numpy(part) for part in reservoir.draw(batch, rng))
                 self.optimiser.zero_grad()
-                loss = divergence(torch, self.module(inputs), targets)
+                outputs, n = self.module(inputs), self.encoding.game.num_actions
+                loss = divergence(torch, outputs[:, :n], targets[:, :n])
+                if self.values:
+                    loss = loss + square_error(torch, outputs[:, n:], targets[:, n:]) / self.scale**2
                 loss.backward()
                 self.optimiser.step()
                 losses.append(loss.item())
@@ -95,6 +100,12 @@ def divergence(torch: Any, logits: Any, targets: Any) -> Any:
     chosen = torch.log_softmax(logits.masked_fill(illegal, float("-inf")), dim=1).masked_fill(illegal, 0.0)
     wanted = targets.masked_fill(illegal, 0.0)
     return (torch.xlogy(wanted, wanted) - wanted * chosen).sum(dim=1).mean()
+
+
+def square_error(torch: Any, worths: Any, targets: Any) -> Any:
+    """The mean square of the errors over a batch's legal actions; `targets` are NaN where not legal."""
+    legal = ~torch.isnan(targets)
+    return ((worths[legal] - targets[legal]) ** 2).mean()
 
 
 class ModulePolicy:

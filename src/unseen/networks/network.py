@@ -1,5 +1,7 @@
 """A network that says with which probabilities to choose: layers with ReLU between them, for an `Encoding`.
 
+It may say, too, what each action is worth to its player; then the last layer is twice as wide.
+
 Small networks are fastest where the simulation is: a forward pass in compiled code takes a microsecond or two, as most of what goes
 into the first layer is 0, and so is half of what goes into the others. Nothing here needs PyTorch.
 """
@@ -44,8 +46,11 @@ class Network:
             raise UnseenError("the layers of the network do not fit together.")
         if sizes[0] != encoding.length:
             raise UnseenError(f"the network takes {sizes[0]} numbers, but the encoding of {self.game.spec} has {encoding.length}.")
-        if sizes[-1] != self.game.num_actions:
-            raise UnseenError(f"the network gives {sizes[-1]} numbers, but {self.game.spec} has {self.game.num_actions} actions.")
+        if sizes[-1] not in (self.game.num_actions, 2 * self.game.num_actions):
+            raise UnseenError(
+                f"the network gives {sizes[-1]} numbers, but {self.game.spec} has {self.game.num_actions} actions, so it must be "
+                "as many, or twice as many."
+            )
         if not all(np.isfinite(part).all() for layer in self.layers for part in layer):
             raise UnseenError("the network holds numbers that are not finite.")
 
@@ -75,15 +80,21 @@ class Network:
         """Inputs, what is between layers, outputs."""
         return [len(self.layers[0][0]), *(len(b) for _, b in self.layers)]
 
-    def logits(self, inputs: Floats) -> Floats:
-        """The logarithms of probabilities that are not normalised, shape (q, actions), for `inputs`, shape (q, length)."""
+    @property
+    def knows_values(self) -> bool:
+        """Whether it says what each action is worth."""
+        return self.sizes[-1] > self.game.num_actions
+
+    def outputs(self, inputs: Floats) -> Floats:
+        """What the last layer gives, for `inputs`, shape (q, length): the logarithms of probabilities that are not normalised,
+        shape (q, actions), and beside them, if it knows that, what each action is worth to the player, (q, actions)."""
         for k, (weights, bias) in enumerate(self.layers):
             inputs = (np.maximum(inputs, 0.0) if k else inputs) @ weights + bias
         return inputs
 
     def probabilities(self, inputs: Floats, legal: NDArray[np.bool_]) -> NDArray[np.float64]:
         """The probability of each action where some are `legal`, both shapes (q, actions), for `inputs`, (q, length)."""
-        logits = np.where(legal, self.logits(inputs).astype(np.float64), -np.inf)
+        logits = np.where(legal, self.outputs(inputs)[:, : self.game.num_actions].astype(np.float64), -np.inf)
         weights = np.exp(logits - logits.max(axis=1, keepdims=True))
         found: NDArray[np.float64] = weights / weights.sum(axis=1, keepdims=True)
         return found
@@ -102,7 +113,8 @@ class Compact(NamedTuple):
     amount: NDArray[np.float32]  # (h,) and what they are
     own: NDArray[np.float32]  # (k,) what the game has encoded
     keys: NDArray[np.uint64]  # (r,) information sets whose answers are remembered
-    answers: NDArray[np.float64]  # (r w,) the probabilities of their legal actions
+    answers: NDArray[np.float64]  # (r w,) the probabilities of their legal actions; (2 r w,) and what they are worth
+    worth: int  # where in the last layer that begins; 0 if the network does not say it
 
 
 def compact(network: Network, remembered: int = REMEMBERED) -> Compact:
@@ -113,7 +125,8 @@ def compact(network: Network, remembered: int = REMEMBERED) -> Compact:
     return Compact(
         np.array(sizes), values, np.zeros(2 * max(sizes[1:]), np.float32), np.zeros(width, np.int64), np.zeros(width, np.float32),
         np.zeros(max(encoding.layout.own, 1), np.float32), np.zeros(remembered, np.uint64),
-        np.zeros(remembered * network.game.width),
+        np.zeros(remembered * network.game.width * (1 + network.knows_values)),
+        network.game.num_actions if network.knows_values else 0,
     )  # fmt: skip
 
 
@@ -191,13 +204,20 @@ def soften(net, at, actions, n, first):
 
 @piece
 def respond(game, s, who, key, seen, length, actions, n, layout, net):
-    """Where the probabilities of the `n` legal `actions` begin in `net.answers`; computed, unless they are remembered by `key`."""
+    """Where the probabilities of the `n` legal `actions` begin in `net.answers`; computed, unless they are remembered by `key`.
+
+    If the network says what they are worth, that comes after them, as far behind as a history can offer actions.
+    """
     slot = key & np.uint64(len(net.keys) - 1)
     width = len(net.answers) // len(net.keys)
     first = np.int64(slot) * width
     if net.keys[slot] != key:
         net.keys[slot] = key
-        soften(net, forward(game, s, who, seen, length, layout, net), actions, n, first)
+        at = forward(game, s, who, seen, length, layout, net)
+        soften(net, at, actions, n, first)
+        if net.worth > 0:
+            for k in range(n):
+                net.answers[first + width // 2 + k] = net.hidden[at + net.worth + actions[k]]
     return first
 
 

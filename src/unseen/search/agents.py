@@ -25,7 +25,7 @@ from unseen.search.joint_rules import (
     JointRule,
     OutcomeSamplingPlus,
 )
-from unseen.search.leaf import Leaf, NetworkGuide, NetworkPlayout
+from unseen.search.leaf import Leaf, leaf_of
 from unseen.search.root import at_histories, at_start
 from unseen.search.rules import Bandit, Exp3, OnlineOutcomeSampling, RegretMatching, Rule, UpperConfidence
 from unseen.search.searcher import Searcher
@@ -143,7 +143,7 @@ def make_leaf(game: Game, name: str, options: Mapping[str, Any]) -> Leaf | None:
             raise UnseenError(f"agent {name!r}: prior is {options['prior']:g}, but without a playout network there is none.")
         return None
     network = Network.load(options["playout"], game)
-    return NetworkGuide(network, options["prior"]) if options["prior"] else NetworkPlayout(network)
+    return leaf_of(network, options["prior"])
 
 
 def make_ismcts(game: Game, name: str, options: Mapping[str, Any]) -> Agent:

@@ -156,7 +156,10 @@ class NetworkPlayout(Seeing):
 
 
 class NetworkGuide(NetworkPlayout):
-    """The same, and where the tree has no information yet choices begin with what the network says: as regrets, times `prior`."""
+    """The same, and where the tree has no information yet choices begin with what the network says: as regrets, times `prior`.
+
+    If it says what actions are worth, baselines begin with that.
+    """
 
     compiled_fields = {"prior": float}
 
@@ -171,6 +174,14 @@ class NetworkGuide(NetworkPlayout):
         regret = kept(table.floats, w, n, rule.regrets)
         for k in range(n):
             regret[k] = self.prior * net.answers[first + k]
+            if net.worth > 0:
+                worth = net.answers[first + len(net.answers) // len(net.keys) // 2 + k]
+                rule.expect(table, w, n, k, worth if who == 0 else -worth)
+
+
+def leaf_of(network: Network, prior: float) -> NetworkPlayout:
+    """Playouts by a network, of which searches also take what it says of new sets, if that is anything."""
+    return NetworkGuide(network, prior) if prior or network.knows_values else NetworkPlayout(network)
 
 
 class OutsidePolicy(Seeing):

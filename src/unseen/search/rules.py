@@ -66,6 +66,9 @@ class Rule(Declared, Keeps):
     def catch_up(self, memory, w):
         """Bring the average at a set up to date, if that is done lazily."""
 
+    def expect(self, table, w, n, k, value):
+        """The `k`th of `n` actions at a set that is new is expected to bring player 0 this `value`."""
+
 
 class HistoryBaselines(Keeps):
     """What is kept of a history for variance reduction."""
@@ -110,6 +113,7 @@ class OnlineOutcomeSampling(Rule):
         "or of a history",
     )  # fmt: skip
     step: float = parameter(0.1, above=0.0, maximum=1.0, help="how fast baselines follow what is found")
+    credit: float = parameter(0.0, minimum=0.0, help="visits for which the first baselines of a history count")
     averaging: int = parameter(
         "stochastic", choices=AVERAGINGS,
         help="how averages are added up: by sampled probabilities, or exactly, when a simulation comes by",
@@ -172,8 +176,10 @@ class OnlineOutcomeSampling(Rule):
         first = cells(find_or_add(game, s, p, key, of_histories, out), n, 0)
         if of_histories.size[SETS] > known:
             of_set = cells(w, n, self.baselines)
+            visits = cells(first - HEAD, n, VISITS)
             for k in range(n):
                 of_histories.floats[first + k] = memory.table.floats[of_set + k]
+                of_histories.floats[visits + k] = self.credit
         return first
 
     def known(self, of_histories, of_sets, choice, n):
@@ -213,6 +219,10 @@ class OnlineOutcomeSampling(Rule):
             known[visits] += 1.0
             known[at] += max(self.step, 1.0 / known[visits]) * (below - known[at])
         return here / g
+
+    def expect(self, table, w, n, k, value):
+        if self.baseline != NO_BASELINE:
+            kept(table.floats, w, n, self.baselines)[k] = value
 
     def catch_up(self, memory, w):
         if self.averaging == LAZY:

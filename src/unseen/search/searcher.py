@@ -206,6 +206,12 @@ class Searcher(Declared):
         read_shares(self.learnt.table, self.rule.played, key, np.zeros(1, np.int64), found)
         return found
 
+    def worths(self, player: int, seen: Sequence[Percept], n: int) -> NDArray[np.float64]:
+        """What the baselines at that set say each of its `n` actions is worth to `player`, shape (n,)."""
+        found, key = np.zeros(n), np.array([history_key(player, seen)], np.uint64)
+        read_field(self.learnt.table, self.rule.baselines, key, np.zeros(1, np.int64), found)
+        return found if player == 0 else -found
+
     def recommended(self, position: Position, player: int) -> NDArray[np.float64]:
         """What `player` should play, shape (n,), at a `position` at which both choose; even, if no simulation has come there."""
         self._must_be_joint()
