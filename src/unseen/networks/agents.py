@@ -51,7 +51,8 @@ class NetworkAgent(Agent):
     def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
         alike = {action: self.turned.alike(action) for action in actions}
         legal = np.zeros((1, self.game.num_actions), np.bool_)
-        legal[0, sum(alike.values(), [])] = True
+        for same in alike.values():
+            legal[0, same] = True
         found = self.network.probabilities(self.network.encoding.row(self.seat, self.turned_seen, self.state())[None], legal)[0]
         return {action: float(found[same].mean()) for action, same in alike.items()}
 

@@ -46,7 +46,7 @@ class EverySet:
             self.walked = walked if walked and not has_images else enumerate_game(game, progress=progress, reduced=less)
         sets = self.walked.sets
         self.images = images_of(less, self.walked.recall, sets) if less is not None and has_images else None
-        self.asked = Asked(sets.actions, sets.cell, sets.n_actions)
+        self.asked = Asked(sets.actions, sets.cell, sets.n_actions.astype(np.int64))
         if self.images is not None:
             itself, ends = self.images.themselves(sets), np.cumsum(self.images.n_actions)
             self.asked = Asked(self.images.action, (ends - self.images.n_actions)[itself], self.images.n_actions[itself])
@@ -54,7 +54,8 @@ class EverySet:
     def strategy(self, network: Network) -> Strategy:
         """What a network with this encoding plays."""
         walked, sets, game, asked = self.walked, self.walked.sets, self.encoding.game, self.asked
-        probability, count = np.zeros(len(asked.actions)), len(sets.player)
+        probability: NDArray[np.float64] = np.zeros(len(asked.actions))
+        count = len(sets.player)
         seen, tell, state = np.zeros((game.max_length, 3), np.int64), np.zeros(3, np.int64), game.new_states(1)
         net = compact(network, remembered=1)
         for first in range(0, count, SETS_PER_CALL):
@@ -64,7 +65,7 @@ class EverySet:
                 probability,
             )  # fmt: skip
         if self.images is not None:  # actions that are one to the player share what is said of any of them
-            probability = np.bincount(self.images.cell, probability, len(sets.actions))
+            probability = np.bincount(self.images.cell, probability, len(sets.actions)).astype(np.float64)
         probability /= np.repeat(np.add.reduceat(probability, sets.cell), sets.n_actions)
         if self.images is not None:
             return Strategy.of_images(game, self.images, np.repeat(sets.player, sets.n_actions), probability)
@@ -78,7 +79,7 @@ class Asked(NamedTuple):
 
     actions: NDArray[np.int32]  # (a,)
     first: NDArray[np.int64]  # (j,) where those of each set begin
-    count: NDArray[np.int64]  # (j,)
+    n_actions: NDArray[np.int64]  # (j,)
 
 
 def network_strategy(network: Network, progress: Progress | bool | None = None) -> Strategy:
@@ -108,7 +109,7 @@ def respond_at_sets(game, layout, net, recall, sets, asked, examples, first, las
             game.start(s)
             for k in range(examples.ends[j - 1] if j > 0 else 0, examples.ends[j]):
                 step(game, s, examples.actions[k], tell)
-        at, n, cell = forward(game, s, sets.player[j], seen, length, layout, net), asked.count[j], asked.first[j]
+        at, n, cell = forward(game, s, sets.player[j], seen, length, layout, net), asked.n_actions[j], asked.first[j]
         soften(net, at, asked.actions[cell : cell + n], n, 0)
         for k in range(n):
             probability[cell + k] = net.answers[k]
