@@ -101,8 +101,8 @@ class Strategy:
 
     @classmethod
     def of_images(cls, game: Game, images: Images, player: NDArray[np.int8], probability: NDArray[np.float64]) -> Strategy:
-        """The strategy that plays alike at all `images` of the sets of a reduced walk, whose cells have a `player` and a
-        `probability`, shapes (c,)."""
+        """The strategy for `game` that plays alike at all `images` of the sets of a reduced walk, whose cells have a `player` and
+        a `probability`, shapes (c,)."""
         first_cell = images.cell[np.cumsum(images.n_actions) - images.n_actions]
         return cls(
             game, keys=images.key, player=player[first_cell], count=images.n_actions, actions=images.action,
