@@ -128,12 +128,6 @@ def test_what_actions_are_worth_is_learnt_too():
     assert worths[0] < 0.0 < min(worths[1:])
 
 
-def test_values_need_baselines():
-    game = unseen.load("leduc_poker")
-    with pytest.raises(UnseenError, match="without baselines it does not say what actions are worth"):
-        settings_for(game, values=True).expert_for(game)
-
-
 def test_a_network_learns_what_it_is_shown():
     encoding = Encoding("leduc_poker")
     play, rng = SelfPlay(encoding.game, settings_for(encoding.game, simulations=200)), np.random.default_rng(0)
@@ -229,6 +223,23 @@ def test_what_a_job_leaves(whole):
     assert "exploitability of the network" in str(result.rows())
     assert json.dumps(result.as_dict())
     assert "6" in repr(result)
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_exact_evaluations_can_be_asked_for_or_not(whole, asked, tmp_path):
+    """Asked for, by a reduced form, which may be that of a large game: the same number."""
+    found = learn(
+        "leduc_poker",
+        out=tmp_path / "f",
+        iterations=3,
+        workers=1,
+        evaluate_every=3,
+        evaluation_games=0,
+        exploitability=asked,
+        **SMALL,
+    )
+    expected = whole[0].iterations[2].exploitability
+    assert found.iterations[-1].exploitability == (pytest.approx(expected, abs=1e-9) if asked else None)
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -408,6 +419,7 @@ def test_ctrl_c_keeps_whole_iterations(tmp_path):
         (["kuhn_poker", "--set", "rate=inf"], "parameter rate is inf, but must be a number above 0 and up to 1"),
         (["kuhn_poker", "--set", "expert=ismcts(keep=false)"], "but its keep is not used in self-play; leave it out"),
         (["kuhn_poker", "--set", "expert=random"], "expert is 'random', but must be oos, vr_oos or ismcts, without a budget"),
+        (["kuhn_poker", "--set", "values=true"], "but without baselines it does not say what actions are worth"),
         (["kuhn_poker", "--set", "expert=oos(simulations=5)"], "without a budget of its own"),
     ],
 )
