@@ -424,6 +424,22 @@ def test_what_actions_are_worth_is_what_baselines_begin_with():
         assert guided.worths(position.player, position.seen(position.player), 2) == pytest.approx(worths, abs=1e-5)
 
 
+def test_sharpness_is_a_power(tmp_path):
+    network = a_network("leduc_poker", outputs=6)
+    plain, sharp = network_strategy(network), network_strategy(network.sharpened(2.5))
+    for position in turns(network.game)[::7]:
+        powers = np.array(list(plain[position].values())) ** 2.5
+        assert list(sharp[position].values()) == pytest.approx(powers / powers.sum(), abs=1e-5)
+    network.save(tmp_path / "n")
+    agent = make_agent(f"net(file={tmp_path}/n, sharpness=2.5)", network.game)
+    rows = np.zeros((1, network.sizes[0]), np.float32)
+    assert np.array_equal(agent.network.outputs(rows), network.sharpened(2.5).outputs(rows))
+    assert np.array_equal(agent.network.outputs(rows)[:, 3:], network.outputs(rows)[:, 3:])  # what actions are worth stays
+    done = run_cli("match", "leduc_poker", f"net(file={tmp_path}/n, sharpness=0)", "random", "--games", "2")
+    assert done.returncode == 2
+    assert "sharpness is 0.0, but must be a number above 0" in done.stderr
+
+
 def test_without_the_library_for_files(tmp_path, monkeypatch):
     a_network("kuhn_poker").save(tmp_path / "n")
     real = builtins.__import__

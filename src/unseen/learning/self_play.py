@@ -95,7 +95,8 @@ class SelfPlay:
                     state, target = self.game.new_states(1), np.full(width, np.nan, np.float32)
                     position.state.write(state)
                     choices = np.array(image)[list(decision.actions)]
-                    target[choices] = decision.chances
+                    sharp = np.array(decision.chances) ** self.settings.sharpness
+                    target[choices] = sharp / sharp.sum()
                     if self.settings.values:
                         target[count + choices] = decision.worths
                     rows.append(self.encoding.row(position.player, position.seen(position.player), state))

@@ -37,6 +37,9 @@ class Settings(Declared):
     values: bool = parameter(
         False, help="whether the network also learns what actions are worth, with which baselines of the expert then begin"
     )
+    sharpness: float = parameter(
+        1.0, above=0.0, help="the power to which probabilities that were found are raised before they are learnt; they are smooth"
+    )
     evenly: float = parameter(0.2, minimum=0.0, maximum=1.0, help="the probability of an even choice in self-play")
     symmetric: bool = parameter(True, help="whether a decision also stands for its mirror images, in games that have them")
     encoding: Any = parameter(

@@ -75,14 +75,17 @@ class NetworkAgent(Agent):
 def make_net(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
     if not options["file"]:
         raise UnseenError(f"agent {name!r}: say which network, net(file=...); `unseen learn` makes them.")
-    return NetworkAgent(Network.load(options["file"], game), name)
+    return NetworkAgent(Network.load(options["file"], game).sharpened(options["sharpness"]), name)
 
 
 AGENTS = {
     "net": Kind(
         "Plays what a network says, without a search; `unseen learn` trains them.",
         "A. Kitchen and M. Benedetti, ExpIt-OOS: Towards learning from planning in imperfect information games, 2018", make_net,
-        {"file": Parameter("", help="the file of a network: `unseen learn GAME --out FOLDER` writes FOLDER/network.safetensors")},
+        {
+            "file": Parameter("", help="the file of a network: `unseen learn GAME --out FOLDER` writes FOLDER/network.safetensors"),
+            "sharpness": Parameter(1.0, above=0.0, help="the power to which its probabilities are raised"),
+        },
         needs="(file=FOLDER/network.safetensors)",
     ),
 }  # fmt: skip

@@ -80,6 +80,13 @@ class Network:
         """Inputs, what is between layers, outputs."""
         return [len(self.layers[0][0]), *(len(b) for _, b in self.layers)]
 
+    def sharpened(self, sharpness: float) -> Network:
+        """The network whose probabilities are this one's to the power of `sharpness`, normalised."""
+        weights, bias = (part.copy() for part in self.layers[-1])
+        for part in (weights, bias):
+            part[..., : self.game.num_actions] *= sharpness
+        return Network(self.encoding, [*self.layers[:-1], (weights, bias)], self.about)
+
     @property
     def knows_values(self) -> bool:
         """Whether it says what each action is worth."""
