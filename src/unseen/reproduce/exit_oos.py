@@ -108,13 +108,10 @@ class Experiment(Cells):
                 if iterations in run.iterations:
                     self.go_on(run, iterations)
                     if not run.is_curve:
+                        match_of = run.title, iterations
                         for opponent in OPPONENTS:
-                            self.cell(
-                                f"{run.title} {iterations} {opponent}", self.play, run.title, iterations, opponent, self.scale.games
-                            )
-                        self.cell(
-                            f"{run.title} {iterations} sharp", self.play, run.title, iterations, "teacher", self.scale.games, SHARPNESS
-                        )
+                            self.cell(f"{run.title} {iterations} {opponent}", self.play, *match_of, opponent, self.scale.games)
+                        self.cell(f"{run.title} {iterations} sharp", self.play, *match_of, "teacher", self.scale.games, SHARPNESS)
                     if run.is_rated:
                         known = [n for n in run.iterations if n <= len(self.log(run))]
                         self.cell(f"{run.title} ratings", self.rate, run.title, known, self.scale.rated_games)
