@@ -120,12 +120,14 @@ def test_what_actions_are_worth_is_learnt_too():
     assert np.array_equal(np.isnan(targets[:, :3]), np.isnan(targets[:, 3:]))
     assert np.nansum(targets[:, :3], axis=1) == pytest.approx(1.0, abs=1e-5)
     trainer.train(reservoir, 500, 64, rng)
-    found, state, position = trainer.network(), game.new_states(1), unseen.Position(game, [4, 0, 1, 1, 5, 1, 2])
-    position.state.write(state)
-    worths = found.outputs(play.encoding.row(0, position.seen(0), state)[None])[0, 3:]
+    found, state = trainer.network(), game.new_states(1)
     assert found.knows_values
-    assert position.actions == [0, 1, 2]
-    assert worths[0] < 0.0 < min(worths[1:])
+    for who, history in enumerate(([4, 0, 1, 1, 5, 1, 2], [0, 4, 1, 1, 5, 2])):
+        position = unseen.Position(game, history)
+        position.state.write(state)
+        worths = found.outputs(play.encoding.row(who, position.seen(who), state)[None])[0, 3:]
+        assert (position.player, position.actions) == (who, [0, 1, 2])
+        assert worths[0] < 0.0 < min(worths[1:])
 
 
 def test_a_network_learns_what_it_is_shown():
@@ -240,6 +242,16 @@ def test_exact_evaluations_can_be_asked_for_or_not(whole, asked, tmp_path):
     )
     expected = whole[0].iterations[2].exploitability
     assert found.iterations[-1].exploitability == (pytest.approx(expected, abs=1e-9) if asked else None)
+
+
+def test_a_job_can_go_on_with_other_evaluations(tmp_path):
+    """By matches first, then exactly: the picture has both, each where it is known."""
+    more = {"out": tmp_path / "f", "workers": 1, "evaluate_every": 1, **SMALL}
+    learn("leduc_poker", iterations=1, evaluation_games=2, exploitability=False, **more)
+    found = learn("leduc_poker", iterations=2, evaluation_games=0, resume=True, **more)
+    assert [(i.exploitability is None, i.against_random is None) for i in found.iterations] == [(True, False), (False, True)]
+    assert len(found.figure().axes) == 3
+    assert learn("leduc_poker", iterations=2, resume=True, **more).iterations == found.iterations
 
 
 @pytest.mark.parametrize("workers", [1, 2])
@@ -419,6 +431,8 @@ def test_ctrl_c_keeps_whole_iterations(tmp_path):
         (["kuhn_poker", "--set", "rate=inf"], "parameter rate is inf, but must be a number above 0 and up to 1"),
         (["kuhn_poker", "--set", "expert=ismcts(keep=false)"], "but its keep is not used in self-play; leave it out"),
         (["kuhn_poker", "--set", "expert=random"], "expert is 'random', but must be oos, vr_oos or ismcts, without a budget"),
+        (["kuhn_poker", "--set", "expert=ismcts", "--set", "prior=1"], "prior is 1, but 'ismcts' has no regrets that could begin"),
+        (["kuhn_poker", "--exploitability", "--evaluate-every", "0"], "with evaluate_every 0 the network is never evaluated"),
         (["kuhn_poker", "--set", "values=true"], "but without baselines it does not say what actions are worth"),
         (["kuhn_poker", "--set", "expert=oos(simulations=5)"], "without a budget of its own"),
     ],

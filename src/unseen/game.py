@@ -322,7 +322,8 @@ class Game(Declared, Compiled):
         """Renamings of the players' actions under which the game stays the same: a group of permutations, the identity first.
 
         Renaming all actions of a history must give a history with the same players, chances, tokens (but for those of the last
-        move) and payoffs. A hint: `SequenceForm(game, reduced=True)` then keeps to one history of each kind.
+        move) and payoffs. A hint: `SequenceForm(game, reduced=True)` then keeps to one history of each kind, and networks play
+        all images of what they see alike.
         """
         return [list(range(self.num_actions))]
 

@@ -11,6 +11,7 @@ bits).
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -206,6 +207,7 @@ class Turned(NamedTuple):
         return [int(image[own]) for g, image in enumerate(self.reduced.image) if self.stabiliser >> g & 1]
 
 
+@lru_cache(maxsize=16)
 def upright(game: Game) -> Turned:
     """The board of a game that has just begun."""
     reduced = reduction(game, symmetric=True)

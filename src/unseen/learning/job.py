@@ -157,6 +157,8 @@ def learn(
     for name, value in {"iterations": iterations - 1, **every}.items():
         if value < 0:
             raise UnseenError(f"{name} is {value + (name == 'iterations')}, but must be at least {int(name == 'iterations')}.")
+    if exploitability and not evaluate_every:
+        raise UnseenError("exploitability is True, but with evaluate_every 0 the network is never evaluated.")
     job = _Job(game, settings_for(game, **settings), folder, seed, **every, exploitability=exploitability)
     make_place(folder, resume)
     if resume:
@@ -221,8 +223,10 @@ class _Job:
 
     def run(self, iterations: int, crew: Crew, watch: Callable[[Iteration], None] | None, tick: Callable[..., None]) -> None:
         """Go on until there have been so many iterations."""
+        if self.is_exact:
+            self.enumerate(self.reservoir.encoding)  # now rather than after hours: is there memory for it?
         if not self.done:
-            self.keep()  # now rather than after hours: is there a place for it?
+            self.keep()  # and a place for what is learnt?
         try:
             while len(self.done) < iterations:
                 point, network = self.iterate(crew, tick, len(self.done) + 1 == iterations)
@@ -362,22 +366,22 @@ def read_log(path: Path) -> list[Iteration]:
 
 def learning_figure(title: str, iterations: list[Iteration]) -> Figure:
     """Loss and, as far as they are known, exploitability and win rates by iteration."""
-    known = [i for i in iterations if i.is_evaluated]
-    drawn = ["loss", *(name for name in ("exploitability", "against_random") if any(getattr(i, name) is not None for i in known))]
+    exact, played = ([i for i in iterations if getattr(i, name) is not None] for name in ("exploitability", "against_random"))
+    drawn = ["loss", *(["exploitability"] if exact else []), *(["against_random"] if played else [])]
     figure = new_figure(0.6 + 3.4 * len(drawn), 3.2)
     for axes, name in zip(figure.subplots(1, len(drawn), squeeze=False)[0], drawn, strict=True):
         if name == "loss":
             axes.plot([i.iteration for i in iterations], [i.loss for i in iterations], linewidth=1.0)
             axes.set(ylabel="loss")
         elif name == "exploitability":
-            axes.plot([i.iteration for i in known], [i.exploitability for i in known], "o-", markersize=3, linewidth=1.2)
+            axes.plot([i.iteration for i in exact], [i.exploitability for i in exact], "o-", markersize=3, linewidth=1.2)
             axes.set(ylabel="exploitability (sum)", ylim=(0, None))
         else:
             for rival in ("random", "teacher"):
-                found = 100.0 * np.array([getattr(i, f"against_{rival}") for i in known])
+                found = 100.0 * np.array([getattr(i, f"against_{rival}") for i in played])
                 spread = np.abs(found[:, 1:].T - found[:, 0])
                 axes.errorbar(
-                    [i.iteration for i in known], found[:, 0], spread, fmt="o-", markersize=3, capsize=2, label=f"against {rival}"
+                    [i.iteration for i in played], found[:, 0], spread, fmt="o-", markersize=3, capsize=2, label=f"against {rival}"
                 )
             axes.legend(fontsize=7, frameon=False)
             axes.axhline(50, color="black", linewidth=0.6)

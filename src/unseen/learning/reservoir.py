@@ -73,7 +73,8 @@ class Reservoir:
         self.size += room
 
     def draw(self, count: int, rng: np.random.Generator) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """So many of what it holds, with repetition: inputs, (count, length), and targets, (count, actions)."""
+        """So many of what it holds, with repetition: inputs, (count, length), and targets, (count, actions) or
+        (count, 2 actions)."""
         at = rng.integers(self.size, size=count)
         hot = np.unpackbits(self.held.hot[at], axis=1, count=self.encoding.layout.percepts)
         return np.concatenate([hot.astype(np.float32), self.held.own[at]], axis=1), self.held.target[at]

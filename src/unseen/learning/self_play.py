@@ -58,7 +58,7 @@ class SelfPlay:
     def __call__(self, assignment: Assignment) -> Lesson:
         if self.iteration != assignment.place[:2]:
             self.iteration = assignment.place[:2]
-            leaf = leaf_of(Network(self.encoding, assignment.layers), self.settings.prior)
+            leaf = leaf_of(Network(self.encoding, assignment.layers), self.settings.prior, self.expert.rule)
             self.pattern = Searcher(self.game, self.expert.rule, leaf=leaf, **self.expert.settings)
         seeds = np.random.SeedSequence(assignment.place).generate_state(2, np.uint64).tolist()
         return self.play(self.pattern.fork(seeds[0]), random.Random(seeds[1]))
@@ -95,7 +95,7 @@ class SelfPlay:
                     state, target = self.game.new_states(1), np.full(width, np.nan, np.float32)
                     position.state.write(state)
                     choices = np.array(image)[list(decision.actions)]
-                    sharp = np.array(decision.chances) ** self.settings.sharpness
+                    sharp = (np.array(decision.chances) / max(decision.chances)) ** self.settings.sharpness
                     target[choices] = sharp / sharp.sum()
                     if self.settings.values:
                         target[count + choices] = decision.worths

@@ -38,7 +38,7 @@ class Settings(Declared):
         False, help="whether the network also learns what actions are worth, with which baselines of the expert then begin"
     )
     sharpness: float = parameter(
-        1.0, above=0.0, help="the power to which probabilities that were found are raised before they are learnt; they are smooth"
+        1.0, above=0.0, maximum=100.0, help="the power to which probabilities that were found are raised before they are learnt"
     )
     evenly: float = parameter(0.2, minimum=0.0, maximum=1.0, help="the probability of an even choice in self-play")
     symmetric: bool = parameter(True, help="whether a decision also stands for its mirror images, in games that have them")
@@ -73,6 +73,8 @@ class Settings(Declared):
         agent = make_agent(self.expert, game)
         if not isinstance(agent, SearchAgent) or isinstance(agent, JointSearchAgent) or agent.simulations or agent.seconds:
             raise UnseenError(f"expert is {self.expert!r}, but must be oos, vr_oos or ismcts, without a budget of its own.")
+        if self.prior and "regrets" not in agent.pattern.rule.for_action:
+            raise UnseenError(f"prior is {self.prior:g}, but {self.expert!r} has no regrets that could begin with it.")
         if self.values and not agent.pattern.rule.baseline:
             raise UnseenError(f"expert is {self.expert!r}, but without baselines it does not say what actions are worth.")
         for name in sorted({"playout", "prior", "keep", "final"} & set(parse(self.expert, "agent")[1])):

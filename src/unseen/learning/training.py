@@ -103,14 +103,14 @@ def divergence(torch: Any, logits: Any, targets: Any) -> Any:
 
 
 def square_error(torch: Any, worths: Any, targets: Any) -> Any:
-    """The mean square of the errors over a batch's legal actions; `targets` are NaN where not legal."""
-    legal = ~torch.isnan(targets)
-    return ((worths[legal] - targets[legal]) ** 2).mean()
+    """The mean square of the errors over a batch's actions; `targets` are NaN where these are not legal, or nothing was found."""
+    known = ~torch.isnan(targets)
+    return ((worths[known] - targets[known]) ** 2).sum() / known.sum().clamp(min=1)
 
 
 class ModulePolicy:
     """Any PyTorch module as what answers `Questions`: it takes inputs of an encoding, float32 of shape (q, length), and returns
-    the logarithms of weights of all actions, (q, actions); illegal actions are masked."""
+    the logarithms of weights of all actions, (q, actions); illegal actions are masked, further columns not looked at."""
 
     def __init__(self, module: Any, encoding: Encoding) -> None:
         self.module, self.encoding, self.torch = module, encoding, pytorch()

@@ -41,7 +41,7 @@ class NetworkAgent(Agent):
 
     def observe(self, percept: Percept) -> None:
         super().observe(percept)
-        if percept.own:
+        if 0 < percept.own <= self.game.num_actions:
             own, self.turned = self.turned.after(percept.own - 1)
             percept = percept._replace(own=own + 1)
         self.turned_seen = [*self.turned_seen, percept]
@@ -84,7 +84,7 @@ AGENTS = {
         "A. Kitchen and M. Benedetti, ExpIt-OOS: Towards learning from planning in imperfect information games, 2018", make_net,
         {
             "file": Parameter("", help="the file of a network: `unseen learn GAME --out FOLDER` writes FOLDER/network.safetensors"),
-            "sharpness": Parameter(1.0, above=0.0, help="the power to which its probabilities are raised"),
+            "sharpness": Parameter(1.0, above=0.0, maximum=100.0, help="the power to which its probabilities are raised"),
         },
         needs="(file=FOLDER/network.safetensors)",
     ),

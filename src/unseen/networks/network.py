@@ -213,7 +213,7 @@ def soften(net, at, actions, n, first):
 def respond(game, s, who, key, seen, length, actions, n, layout, net):
     """Where the probabilities of the `n` legal `actions` begin in `net.answers`; computed, unless they are remembered by `key`.
 
-    If the network says what they are worth, that comes after them, as far behind as a history can offer actions.
+    If the network says what they are worth, that is kept beside them (see `worths`).
     """
     slot = key & np.uint64(len(net.keys) - 1)
     width = len(net.answers) // len(net.keys)
@@ -224,8 +224,14 @@ def respond(game, s, who, key, seen, length, actions, n, layout, net):
         soften(net, at, actions, n, first)
         if net.worth > 0:
             for k in range(n):
-                net.answers[first + width // 2 + k] = net.hidden[at + net.worth + actions[k]]
+                net.answers[worths(net, first) + k] = net.hidden[at + net.worth + actions[k]]
     return first
+
+
+@piece
+def worths(net, first):
+    """Where it says what the actions are worth whose probabilities begin at `first`."""
+    return first + len(net.answers) // len(net.keys) // 2
 
 
 @kernel

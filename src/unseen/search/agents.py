@@ -133,17 +133,18 @@ def make_search(game: Game, name: str, rule: Rule, options: Mapping[str, Any], l
 
 
 def make_oos(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
-    return make_search(game, name, OnlineOutcomeSampling.made_from(options), options, make_leaf(game, name, options))
+    rule = OnlineOutcomeSampling.made_from(options)
+    return make_search(game, name, rule, options, make_leaf(game, name, rule, options))
 
 
-def make_leaf(game: Game, name: str, options: Mapping[str, Any]) -> Leaf | None:
+def make_leaf(game: Game, name: str, rule: Rule, options: Mapping[str, Any]) -> Leaf | None:
     """Playouts by a network, if one is named."""
     if not options["playout"]:
         if options["prior"]:
             raise UnseenError(f"agent {name!r}: prior is {options['prior']:g}, but without a playout network there is none.")
         return None
     network = Network.load(options["playout"], game)
-    return leaf_of(network, options["prior"])
+    return leaf_of(network, options["prior"], rule)
 
 
 def make_ismcts(game: Game, name: str, options: Mapping[str, Any]) -> Agent:

@@ -17,10 +17,11 @@ from unseen.engine import next_key, pick, random, random_action, random_index, s
 from unseen.errors import UnseenError
 from unseen.game import CHANCE, TERMINAL, Game
 from unseen.networks.encoding import Layout
-from unseen.networks.network import REMEMBERED, Compact, Network, compact, respond
+from unseen.networks.network import REMEMBERED, Compact, Network, compact, respond, worths
 from unseen.search.flights import ANSWERED, IN_THE_AIR, Flights, note_percepts
+from unseen.search.rules import Rule
 from unseen.tabular.strategy import Strategy
-from unseen.tabular.table import NOWHERE, Keeps, cells, fill_table, find, grown, kept
+from unseen.tabular.table import NOWHERE, Keeps, cells, fill_table, find, grown
 
 OVER, MUST_WAIT, BROKEN = 0, 1, -2
 """How far a simulation has come: to its end; to where it needs an answer; the game broke the protocol."""
@@ -171,17 +172,16 @@ class NetworkGuide(NetworkPlayout):
         layout, net = known
         length = flight.seen0 if who == 0 else flight.seen1
         first = respond(game, s, who, key, seen[who], length, out, n, layout, net)
-        regret = kept(table.floats, w, n, rule.regrets)
         for k in range(n):
-            regret[k] = self.prior * net.answers[first + k]
+            rule.expect(table, w, n, k, self.prior * net.answers[first + k])
             if net.worth > 0:
-                worth = net.answers[first + len(net.answers) // len(net.keys) // 2 + k]
-                rule.expect(table, w, n, k, worth if who == 0 else -worth)
+                worth = net.answers[worths(net, first) + k]
+                rule.expect_value(table, w, n, k, worth if who == 0 else -worth)
 
 
-def leaf_of(network: Network, prior: float) -> NetworkPlayout:
-    """Playouts by a network, of which searches also take what it says of new sets, if that is anything."""
-    return NetworkGuide(network, prior) if prior or network.knows_values else NetworkPlayout(network)
+def leaf_of(network: Network, prior: float, rule: Rule) -> NetworkPlayout:
+    """Playouts by a network, of which a search by `rule` also takes what it says of new sets, if it can use that."""
+    return NetworkGuide(network, prior) if prior or (network.knows_values and rule.baseline) else NetworkPlayout(network)
 
 
 class OutsidePolicy(Seeing):

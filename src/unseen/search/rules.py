@@ -66,8 +66,11 @@ class Rule(Declared, Keeps):
     def catch_up(self, memory, w):
         """Bring the average at a set up to date, if that is done lazily."""
 
-    def expect(self, table, w, n, k, value):
-        """The `k`th of `n` actions at a set that is new is expected to bring player 0 this `value`."""
+    def expect(self, table, w, n, k, regret):
+        """The `k`th of `n` actions at a set that is new begins with this regret, if the rule has regrets."""
+
+    def expect_value(self, table, w, n, k, value):
+        """And it is expected to bring player 0 this `value`, if the rule has baselines."""
 
 
 class HistoryBaselines(Keeps):
@@ -220,7 +223,10 @@ class OnlineOutcomeSampling(Rule):
             known[at] += max(self.step, 1.0 / known[visits]) * (below - known[at])
         return here / g
 
-    def expect(self, table, w, n, k, value):
+    def expect(self, table, w, n, k, regret):
+        kept(table.floats, w, n, self.regrets)[k] = regret
+
+    def expect_value(self, table, w, n, k, value):
         if self.baseline != NO_BASELINE:
             kept(table.floats, w, n, self.baselines)[k] = value
 

@@ -207,8 +207,11 @@ class Searcher(Declared):
         return found
 
     def worths(self, player: int, seen: Sequence[Percept], n: int) -> NDArray[np.float64]:
-        """What the baselines say each of the `n` actions is worth to `player`, shape (n,), at the set where it has `seen` this."""
-        found, key = np.zeros(n), np.array([history_key(player, seen)], np.uint64)
+        """What the baselines say each of the `n` actions is worth to `player`, shape (n,), at the set where it has `seen` this.
+
+        NaN, if no simulation has come there.
+        """
+        found, key = np.full(n, np.nan), np.array([history_key(player, seen)], np.uint64)
         read_field(self.learnt.table, self.rule.baselines, key, np.zeros(1, np.int64), found)
         return found if player == 0 else -found
 
