@@ -256,12 +256,13 @@ def test_a_job_can_go_on_with_other_evaluations(tmp_path):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_job_can_be_repeated_in_parts(whole, tmp_path, workers):
-    """With other workers and an interruption, from the command line."""
-    options = [
-        "--simulations", "30", "--layers", "8", "--evaluate-every", "3", "--evaluation-games", "4", "--workers", str(workers),
+    """With other workers and an interruption, from the command line; what it is to go on with need not be said again."""
+    options = ["--evaluate-every", "3", "--evaluation-games", "4", "--workers", str(workers)]
+    first = [
+        "--simulations", "30", "--layers", "8",
         *(word for name in ("games", "steps", "batch") for word in ("--set", f"{name}={SMALL[name]}")),
     ]  # fmt: skip
-    for iterations, more in ((4, []), (6, ["--resume"])):
+    for iterations, more in ((4, first), (6, ["--resume"])):
         done = run_cli(
             "learn", "leduc_poker", "--out", str(tmp_path / "f"), "--iterations", str(iterations), *options, *more, "--json"
         )
@@ -336,13 +337,8 @@ def test_a_full_disk_loses_nothing(tmp_path, monkeypatch):
         "--iterations",
         "5",
         "--resume",
-        "--simulations",
-        "30",
-        "--layers",
-        "8",
         "--evaluate-every",
         "0",
-        *(word for name in ("games", "steps", "batch") for word in ("--set", f"{name}={SMALL[name]}")),
     )
     assert done.returncode == 2
     assert "No space left" in done.stderr
@@ -451,8 +447,8 @@ def test_folders_of_others(whole, tmp_path):
     for folder, more, words in (
         (tmp_path / "f", [], "holds other files"),
         (whole[1], [], "holds what was learnt before; --resume goes on"),
-        (whole[1], ["--resume"], "it is of learning"),
-        (whole[1], ["--resume", "--set", "rate=0.5"], "use another file, or begin anew"),
+        (whole[1], ["--resume", "--seed", "7"], "it is of seed 0, not 7"),
+        (whole[1], ["--resume", "--set", "rate=0.5"], "rate is 0.5, but was 0.001 when"),
     ):
         before = {path.name: path.read_bytes() for path in folder.iterdir()}
         done = run_cli("learn", "leduc_poker", "--out", str(folder), "--iterations", "9", *more)

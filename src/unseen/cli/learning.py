@@ -17,7 +17,7 @@ def learn(
     game: GameName,
     out: Annotated[Path, typer.Option(help="The folder for the network, the log, a picture and checkpoints.")],
     iterations: Annotated[int, typer.Option(min=1, help="Iterations in all: games of self-play, then steps of training.")] = 100,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out, if there is one.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out, with its settings.")] = False,
     simulations: Annotated[int | None, typer.Option(min=1, help="Simulations for each decision of self-play.")] = None,
     layers: Annotated[str | None, typer.Option(help="Sizes of the layers between input and output, such as 128-64.")] = None,
     change: Annotated[

@@ -148,7 +148,8 @@ def learn(
     - `snapshot_every`: after so many iterations, each time, a copy of the network is kept as `network-ITERATIONS.safetensors`.
     - `watch`: a function that is called after each iteration.
     - `progress`: None shows a bar if a person is watching, True always, False never.
-    - `settings`: what else can be set (see `unseen.learning.settings`), such as `simulations=1000`, `layers="128-64"`.
+    - `settings`: what else can be set (see `unseen.learning.settings`), such as `simulations=1000`, `layers="128-64"`; to resume
+      it is enough to say none of them.
     """
     game, folder = load(game), Path(out)
     if seed < 0:
@@ -159,7 +160,14 @@ def learn(
             raise UnseenError(f"{name} is {value + (name == 'iterations')}, but must be at least {int(name == 'iterations')}.")
     if exploitability and not evaluate_every:
         raise UnseenError("exploitability is True, but with evaluate_every 0 the network is never evaluated.")
-    job = _Job(game, settings_for(game, **settings), folder, seed, **every, exploitability=exploitability)
+    known = known_settings(game, folder) if resume else {}
+    now = settings_for(game, **known | settings)
+    for name, value in known.items():
+        if now.settings[name] != value:
+            raise UnseenError(
+                f"{name} is {now.settings[name]!r}, but was {value!r} when {folder} was begun; leave it out to go on."
+            )
+    job = _Job(game, now, folder, seed, **every, exploitability=exploitability)
     make_place(folder, resume)
     if resume:
         job.take_up()
@@ -182,6 +190,13 @@ def make_place(folder: Path, resume: bool) -> None:
         held.discard(left)
     if held and CHECKPOINT not in held:
         raise UnseenError(f"the folder {folder} holds other files; name an empty one, or one that is not there.")
+
+
+def known_settings(game: Game, folder: Path) -> dict[str, Any]:
+    """The settings with which a folder was begun, if it was."""
+    header = checkpoint.header_of(folder / CHECKPOINT)
+    held = header.get("learning") if header.get("game") == game.spec else None
+    return {name: value for name, value in held.items() if name in Settings.parameters} if isinstance(held, dict) else {}
 
 
 def game_length(game: Game) -> int:

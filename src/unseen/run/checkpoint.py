@@ -34,6 +34,16 @@ def check_place(path: Path) -> None:
         raise UnseenError(f"checkpoint {path}: there is another file of that name, which would be lost; name another.")
 
 
+def header_of(path: Path) -> dict[str, Any]:
+    """What a file says it is about, if it is a checkpoint; nothing is checked, as `read` does that."""
+    try:
+        with path.open("rb") as file:
+            header = json.loads(file.readline()) if file.readline() == MAGIC else {}
+    except (OSError, ValueError):
+        return {}
+    return header if isinstance(header, dict) else {}
+
+
 def read(path: Path, game: Game, expected: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """The header and arrays of a checkpoint of `game` whose header has what is `expected`."""
     try:
