@@ -24,8 +24,7 @@ def variants(game: str) -> dict[str, dict[str, Any]]:
         "vr_oos": {"expert": "vr_oos"},
         "vr_oos, values": {"expert": "vr_oos(credit=10)", "values": True},
         f"vr_oos, prior {prior}": {"expert": "vr_oos", "prior": prior},
-        f"vr_oos, prior {prior}, values": {"expert": "vr_oos", "prior": prior, "values": True},
-        f"vr_oos, prior {prior}, values, credit 10": {"expert": "vr_oos(credit=10)", "prior": prior, "values": True},
+        f"vr_oos, prior {prior}, values": {"expert": "vr_oos(credit=10)", "prior": prior, "values": True},
     }
 
 

@@ -72,7 +72,7 @@ FULL = Scale((
         {100: (66, 30), 200: (63, 34), 1000: (69, 26), 2000: (68, 27), 2500: (67, 25)}),
     Run("Liar's Dice(1)", "liars_dice", (100, 500, 1000), {100: (65, 53), 500: (65, 53), 1000: (66, 51)}),
     Run("Liar's Dice(2)", "liars_dice(dice1=2, dice2=2)", (100, 500, 1000), {100: (65, 52), 500: (64, 52), 1000: (66, 54)}),
-    Run("II-Goofspiel(13)", "ii_goofspiel(cards=13)", (10, 50, 100, 200, 500),
+    Run("II-Goofspiel(13)", "ii_goofspiel(cards=13)", (50, 100, 200, 500),
         {100: (61, 40), 200: (69, 44), 500: (74, 53)}, is_rated=True),
 ), games=1000, rated_games=200)  # fmt: skip
 BRIEF: dict[str, Any] = {"layers": "16", "games": 4, "steps": 8, "batch": 32}
