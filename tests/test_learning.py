@@ -503,9 +503,9 @@ def test_the_paper_is_reproduced(tmp_path, monkeypatch):
         "network, 2 iterations | 1500 (fixed)",
         "figure1.png",
         "## Claims",
-        "to the power of 3, against the teacher",
+        "to the power of 3: against random",
     ):
         assert words in page
     assert exit_oos.reproduce(tmp_path, say=again.append, workers=1) == claims
-    assert len(said) == 7 + 9 + 2
+    assert len(said) == 7 + 12 + 2
     assert not again

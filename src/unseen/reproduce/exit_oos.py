@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -87,8 +87,8 @@ WHY = """\
 - *Liar's Dice* is the single round. The paper does not say which it plays, nor how it encodes what a player has seen; here a
   network sees all percepts and the numbers that the game writes beside them.
 - *Sharpness.* What a search of so few simulations finds is smoother than what it would play in the end, and so is a network that
-  learns it. The last column of the second table is not in the paper: the same networks, their probabilities raised to a power and
-  normalised (`net(file=..., sharpness=3)`).
+  learns it. The last two columns of the second table are not in the paper: the same networks, their probabilities raised to a
+  power and normalised (`net(file=..., sharpness=3)`).
 - *Exploitability* is exact, and is that of the bare network, the sum of both players.
 - *Speed.* The search is fast here: 10,000 simulations of a move of II-Goofspiel(13) take 40 ms. A network's move takes most of its
   time for bookkeeping in Python; its forward pass takes two microseconds."""
@@ -108,10 +108,9 @@ class Experiment(Cells):
                 if iterations in run.iterations:
                     self.go_on(run, iterations)
                     if not run.is_curve:
-                        match_of = run.title, iterations
-                        for opponent in OPPONENTS:
-                            self.cell(f"{run.title} {iterations} {opponent}", self.play, *match_of, opponent, self.scale.games)
-                        self.cell(f"{run.title} {iterations} sharp", self.play, *match_of, "teacher", self.scale.games, SHARPNESS)
+                        for sharpness, opponent in product((1.0, SHARPNESS), OPPONENTS):
+                            name = match_name(run, iterations, opponent, sharpness)
+                            self.cell(name, self.play, run.title, iterations, opponent, sharpness, self.scale.games)
                     if run.is_rated:
                         known = [n for n in run.iterations if n <= len(self.log(run))]
                         self.cell(f"{run.title} ratings", self.rate, run.title, known, self.scale.rated_games)
@@ -153,7 +152,7 @@ class Experiment(Cells):
     def opponent(self, run: Run, name: str) -> str:
         return name if name == "random" else settings_for(load(run.game), **run.settings).teacher
 
-    def play(self, title: str, iterations: int, opponent: str, games: int, sharpness: float = 1.0) -> Cell:
+    def play(self, title: str, iterations: int, opponent: str, sharpness: float, games: int) -> Cell:
         """A match of the bare network."""
         run = self.find(title)
         mine = f"net(file={self.network(run, iterations)}, sharpness={sharpness})"
@@ -229,8 +228,8 @@ class Experiment(Cells):
         axes.spines[["top", "right"]].set_visible(False)
         save_picture(figure, self.picture)
 
-    def rate_of(self, run: Run, iterations: int, opponent: str) -> Rate | None:
-        cell = self.cells.get(f"{run.title} {iterations} {opponent}")
+    def rate_of(self, run: Run, iterations: int, opponent: str, sharpness: float = 1.0) -> Rate | None:
+        cell = self.cells.get(match_name(run, iterations, opponent, sharpness))
         return tuple(cell["rate"]) if cell else None
 
     def rates(self) -> str:
@@ -242,11 +241,11 @@ class Experiment(Cells):
                     paper = [f"{x}" for x in run.paper.get(n, ("", ""))]
                     exact = self.exploitability(log, n)
                     cells = [cell for rate, theirs in zip(found, paper, strict=True) for cell in (_percent(rate), theirs)]
-                    sharp = _percent(self.rate_of(run, n, "sharp"))
-                    rows.append([run.title, f"{n}", *cells, "" if exact is None else f"{exact:.3f}", sharp])
+                    sharp = [_percent(self.rate_of(run, n, opponent, SHARPNESS)) for opponent in OPPONENTS]
+                    rows.append([run.title, f"{n}", *cells, "" if exact is None else f"{exact:.3f}", *sharp])
         head = (
             "game", "iterations", "against random", "the paper", "against the teacher", "the paper", "exploitability (sum)",
-            f"probabilities to the power of {SHARPNESS:g}, against the teacher",
+            f"probabilities to the power of {SHARPNESS:g}: against random", "against the teacher",
         )  # fmt: skip
         return table(head, rows)
 
@@ -277,8 +276,9 @@ class Experiment(Cells):
             known = [(n, rate) for n in run.iterations if (rate := self.rate_of(run, n, "teacher"))]
             if not known:
                 continue
-            (first_n, first), (last_n, last) = known[0], known[-1]
-            said = f"{_percent(first)} after {first_n}, {_percent(last)} after {last_n} of {max(run.iterations)} iterations"
+            (_, first), (_, last) = known[0], known[-1]
+            ends = dict.fromkeys(f"{_percent(rate)} after {n}" for n, rate in (known[0], known[-1]))
+            said = f"{', '.join(ends)} of {max(run.iterations)} iterations"
             if "Dice" in run.title:
                 held = True if last[1] >= 0.5 else False if last[2] < 0.5 else None
                 claims.append(Claim(f"{run.title}: the network wins at least half of its games against its teacher", said, held))
@@ -300,6 +300,10 @@ class Experiment(Cells):
                 "networks execute orders of magnitude faster than running the search", f"{ratio:,.0f} times as fast", ratio >= 100.0
             ))  # fmt: skip
         return claims
+
+
+def match_name(run: Run, iterations: int, opponent: str, sharpness: float) -> str:
+    return f"{run.title} {iterations} {'sharp ' if sharpness != 1.0 else ''}{opponent}"
 
 
 def _percent(rate: Rate | None) -> str:
