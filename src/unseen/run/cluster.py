@@ -136,7 +136,7 @@ class _Crew:
         held: dict[int, Any] = {}
         """Tasks that were begun, by number."""
         tries: dict[int, int] = {}
-        done: dict[int, Any] = {}
+        done: dict[int, tuple[Any, UnseenError | None]] = {}
         issued = given = 0
         is_over = False
         while True:
@@ -152,7 +152,10 @@ class _Crew:
                 number, actor = todo.popleft(), self.idle.popleft()
                 self.working[actor.do.remote(held[number])] = actor, number
             while given in done:
-                yield done.pop(given)
+                result, error = done.pop(given)
+                if error is not None:
+                    raise error
+                yield result
                 held.pop(given)
                 given += 1
             if is_over and given == issued:
@@ -164,7 +167,7 @@ class _Crew:
                     continue
                 actor, number = self.working.pop(answer)
                 try:
-                    result, error = self.ray.get(answer)
+                    done[number] = self.ray.get(answer)
                 except self.ray.exceptions.RayTaskError as fault:
                     raise fault.cause from fault
                 except self.ray.exceptions.RayError:
@@ -176,9 +179,6 @@ class _Crew:
                     todo.appendleft(number)
                     self.hire()
                     continue
-                if error is not None:
-                    raise error
-                done[number] = result
                 self.idle.append(actor)
 
     def begin(self, answer: Any) -> None:
