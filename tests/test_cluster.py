@@ -23,7 +23,7 @@ cluster_utils = pytest.importorskip("ray.cluster_utils")
 
 
 class Counting:
-    """A job that gives tasks back, one of them late, ends its process at some of them, and refuses one."""
+    """A job that gives tasks back, one of them late, ends its process at some of them, refuses one and fails at one."""
 
     def __init__(self, deadly=()):
         self.deadly = deadly
@@ -33,6 +33,8 @@ class Counting:
             os.kill(os.getpid(), signal.SIGKILL)
         if task == "wrong":
             raise UnseenError("this task is wrong.")
+        if task == "broken":
+            raise ZeroDivisionError
         if task == "slow":
             time.sleep(1.0)
         return task
@@ -52,10 +54,11 @@ def two_nodes():
 
 def test_results_come_in_order_and_errors_are_told(two_nodes):
     place = Cluster(two_nodes[0].address)
-    results = run_all(Counting, (), [*range(30), "slow", "wrong"], place)
-    assert [next(results) for _ in range(31)] == [*range(30), "slow"]
-    with pytest.raises(UnseenError, match="this task is wrong"):
-        next(results)
+    for fault, kind in (("wrong", UnseenError), ("broken", ZeroDivisionError)):
+        results = run_all(Counting, (), [*range(30), "slow", fault], place)
+        assert [next(results) for _ in range(31)] == [*range(30), "slow"]
+        with pytest.raises(kind, match="this task is wrong" if kind is UnseenError else None):
+            next(results)
     with pytest.raises(UnseenError, match=f"ended before its work was done, {TRIES} times"):
         list(run_all(Counting, ((2,),), range(4), place))
 

@@ -136,7 +136,7 @@ class _Crew:
         held: dict[int, Any] = {}
         """Tasks that were begun, by number."""
         tries: dict[int, int] = {}
-        done: dict[int, tuple[Any, UnseenError | None]] = {}
+        done: dict[int, tuple[Any, BaseException | None]] = {}
         issued = given = 0
         is_over = False
         while True:
@@ -169,7 +169,8 @@ class _Crew:
                 try:
                     done[number] = self.ray.get(answer)
                 except self.ray.exceptions.RayTaskError as fault:
-                    raise fault.cause from fault
+                    fault.cause.__cause__ = fault  # it tells where
+                    done[number] = None, fault.cause
                 except self.ray.exceptions.RayError:
                     tries[number] = tries.get(number, 0) + 1
                     if tries[number] == TRIES:
