@@ -30,7 +30,7 @@ SMALL = {
     "schnapsen": "schnapsen(suits=2, ranks=3, hand=1, target=20)",
 }  # fmt: skip
 AGENTS = (
-    "random", "oos(simulations=12)", "oos(targeting=public, simulations=12, weighting=running)", "vr_oos(simulations=12)",
+    "random", "oos(simulations=12)", "oos(targeting=public, simulations=12, weighting=scaled)", "vr_oos(simulations=12)",
     "ismcts(simulations=12)", "ismcts(selection=exp3, simulations=12, keep=false, final=max)", "strategy",
 )  # fmt: skip
 

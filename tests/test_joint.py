@@ -9,6 +9,7 @@ from math import exp, log, sqrt
 import numpy as np
 import pytest
 from helpers import all_positions, run_cli
+from scipy.stats import chisquare
 
 import unseen
 from unseen import Position, Searcher, UnseenError, load
@@ -20,8 +21,11 @@ from unseen.search.joint_rules import (
     DecoupledUCT,
     FillingRule,
     JointExp3,
+    JointOutcomeSampling,
     JointRegretMatching,
     OutcomeSamplingPlus,
+    exponential,
+    shuffled,
 )
 from unseen.search.root import at_histories
 from unseen.search.tree import joint_key
@@ -69,9 +73,10 @@ class PlainUCT:
         return best / best.sum()
 
     def update(self, rule, node, choice, explorer, u, chances):
-        for i, (a, reward) in enumerate(zip(choice[:2], rewards_of(rule, u), strict=True)):
-            node.rewards[i][a] += reward
+        for i, a in enumerate(choice[:2]):
+            node.rewards[i][a] += u[i]
             node.counts[i][a] += 1
+        return u
 
 
 class PlainExp3:
@@ -81,15 +86,16 @@ class PlainExp3:
         """Equation 3."""
         found = []
         for x in node.rewards:
-            eta = (rule.rate or rule.gamma) / len(x)
+            eta = rule.gamma / len(x)
             weights = np.array([exp(eta * (each - x.max())) for each in x])
             found.append(even(weights / weights.sum(), rule.gamma))
         return found
 
     def update(self, rule, node, choice, explorer, u, chances):
-        for i, (a, reward) in enumerate(zip(choice[:2], rewards_of(rule, u), strict=True)):
-            node.rewards[i][a] += reward / chances[i][a]
+        for i, a in enumerate(choice[:2]):
+            node.rewards[i][a] += u[i] / chances[i][a]
             node.counts[i][a] += 1
+        return u
 
 
 class PlainRM:
@@ -103,9 +109,10 @@ class PlainRM:
         for i in (0, 1):
             node.averages[i][:] += node.sigma(i)
         reward = node.means
-        reward[a1, a2] = u
-        node.regrets[0][:] += reward[:, a2] - u
-        node.regrets[1][:] += -reward[a1] + u
+        reward[a1, a2] = u[0]
+        node.regrets[0][:] += reward[:, a2] - u[0]
+        node.regrets[1][:] += u[0] - reward[a1]
+        return u
 
 
 class PlainOosPlus:
@@ -119,34 +126,58 @@ class PlainOosPlus:
         j = 1 - explorer
         node.averages[j][:] += node.sigma(j) / pi
         x = node.means
-        x[a1, a2] = u
+        x[a1, a2] = u[0]
         x = x if explorer == 0 else -x.T
         v = x @ node.sigma(j)
         node.regrets[explorer][:] += (v - node.sigma(explorer) @ v) / pi
+        return u
 
 
-def rewards_of(rule, u):
-    reward = 0.5 * (1 + u / rule.scale)
-    return reward, 1 - reward
+class PlainOos:
+    """The standard version: actions that were not sampled have the value 0 (M. Lanctot's thesis, Chapter 4)."""
+
+    fields = ("regrets", "averages")
+    chances = PlainOosPlus.chances
+
+    def update(self, rule, node, choice, explorer, u, chances):
+        i, j, pi = explorer, 1 - explorer, choice[2]
+        node.averages[j][:] += node.sigma(j) / pi
+        v = np.zeros(len(node.regrets[i]))
+        v[choice[i]] = u[i] / chances[i][choice[i]]
+        here = node.sigma(i) @ v
+        node.regrets[i][:] += (v - here) / pi
+        return (here, 0.0) if i == 0 else (0.0, here)
+
+
+def payoffs_of(rule, payoff):
+    """u of both players, as the paper pays them: 0, 1/2 and 1 in win-loss games, the difference of the points in others."""
+    if rule.settings["transform"] == "wins":
+        return {-1.0: (0.0, 1.0), 0.0: (0.5, 0.5), 1.0: (1.0, 0.0)}[payoff]
+    return payoff, -payoff
 
 
 @pytest.mark.parametrize(
     ("rule", "plain"),
     [
-        (DecoupledUCT(scale=6.0), PlainUCT()),
-        (DecoupledUCT(scale=6.0, filling="none", exploration=0.4), PlainUCT()),
-        (JointExp3(scale=6.0), PlainExp3()),
-        (JointExp3(scale=6.0, filling="lines", gamma=0.05, rate=2.0), PlainExp3()),
+        (DecoupledUCT(exploration=9.0), PlainUCT()),
+        (DecoupledUCT(filling="none", exploration=0.4, transform="wins"), PlainUCT()),
+        (JointExp3(gamma=0.01), PlainExp3()),
+        (JointExp3(filling="lines", gamma=0.05), PlainExp3()),
+        (JointExp3(transform="wins"), PlainExp3()),
         (JointRegretMatching(), PlainRM()),
-        (OutcomeSamplingPlus(), PlainOosPlus()),
+        (JointRegretMatching(transform="wins"), PlainRM()),
+        (JointOutcomeSampling(), PlainOos()),
+        (JointOutcomeSampling(transform="wins"), PlainOos()),
+        (OutcomeSamplingPlus(transform="wins"), PlainOosPlus()),
         (OutcomeSamplingPlus(filling="none", gamma=0.3), PlainOosPlus()),
     ],
 )
 def test_rules_do_what_the_paper_says(rule, plain):
-    searcher, nodes = Searcher(GAME, rule, targeting="none", seed=3), {}
+    game = "goofspiel(cards=3)" if rule.settings["transform"] == "wins" else GAME
+    searcher, nodes = Searcher(game, rule, targeting="none", seed=3), {}
     for t in range(600):
         searcher.run(1)
-        explorer, u, path, pi = t % 2, float(searcher.flights.flight.value[0]), [], 1.0
+        explorer, u, path, pi = t % 2, payoffs_of(rule, float(searcher.flights.flight.value[0])), [], 1.0
         for choice in searcher.flights.choices[0][: searcher.flights.flight.depth[0]]:
             w = int(choice.node)
             halves = searcher.learnt.table.halves
@@ -162,8 +193,8 @@ def test_rules_do_what_the_paper_says(rule, plain):
             assert choice.drawn_second == pytest.approx(chances[1][choice.second])
             pi *= chances[explorer][choice.taken if explorer == 0 else choice.second]
         for node, choice, chances in reversed(path):
-            plain.update(rule, node, choice, explorer, u, chances)
-            node.sums[choice[:2]] += u
+            node_u, u = u, plain.update(rule, node, choice, explorer, u, chances)
+            node.sums[choice[:2]] += node_u[0]
             node.visits[choice[:2]] += 1
     floats = searcher.learnt.table.floats
     for w, node in nodes.items():
@@ -221,6 +252,45 @@ def test_pairs_are_tried_first(filling):
     if filling != "pairs":
         searcher.run(2000)
         assert searcher.learnt.table.size[0] > 25
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 9, 16, 25, 169])
+def test_pairs_come_in_a_random_order(n):
+    """A permutation for each key; every pair comes first, and last, as often as any other."""
+    rng = np.random.default_rng(n)
+    with np.errstate(over="ignore"):
+        orders = np.array([[as_python(shuffled)(k, n, key) for k in (0, n - 1)] for key in rng.integers(0, 2**63, 400, np.uint64)])
+        assert sorted(as_python(shuffled)(k, n, np.uint64(n)) for k in range(n)) == list(range(n))
+    for place in (0, 1):
+        counts = np.bincount(orders[:, place], minlength=n)
+        assert n == 1 or chisquare(counts).pvalue > 1e-4
+
+
+def test_first_tries_depend_on_the_seed():
+    """Not on the node: two searches of one game begin differently."""
+    orders = set()
+    for seed in range(6):
+        searcher, tried = Searcher("goofspiel(cards=3, order=ascending)", JointRegretMatching(), targeting="none", seed=seed), []
+        for _ in range(9):
+            searcher.run(1)
+            tried.append((int(searcher.flights.choices[0][0].taken), int(searcher.flights.choices[0][0].second)))
+        orders.add(tuple(tried))
+    assert len(orders) == 6
+
+
+def test_exp3_keeps_its_weights_where_rewards_are_large_and_negative():
+    """Sums of rewards far below 0, whose exponentials are no numbers any more: the weights are made anew."""
+    searcher = Searcher("goofspiel(cards=3, payoff=point_difference)", JointExp3(scale=0.01, gamma=0.3), targeting="none", seed=1)
+    searcher.run(3000)
+    table, rule = searcher.learnt.table, searcher.rule
+    w = int(searcher.flights.choices[0][0].node)
+    weights, rewards = (as_python(kept_of_both)(table.floats, w, 3, 3, field) for field in (rule.weights, rule.rewards))
+    assert max(np.abs(both).max() for both in rewards) > 1e4
+    chances = np.zeros(3)
+    for i in (0, 1):
+        as_python(exponential)(weights[i], rewards[i], rule.gamma, chances)
+        exact = np.exp(0.1 * (rewards[i] - rewards[i].max()))
+        assert chances == pytest.approx(0.1 + 0.7 * exact / exact.sum())
 
 
 def test_who_mixes():
@@ -301,7 +371,14 @@ def depth_by_hand(searcher, values, position, d, follower):
     return (mix @ worth).min() if follower == 0 else (worth @ mix).max()
 
 
-@pytest.mark.parametrize("rule", [JointRegretMatching(share=True), JointExp3(scale=6.0), DecoupledUCT(scale=6.0, final="max")])
+@pytest.mark.parametrize(
+    "rule",
+    [
+        JointRegretMatching(share=True),
+        JointExp3(scale=6.0, transform="wins"),
+        DecoupledUCT(scale=6.0, transform="wins", final="max"),
+    ],
+)
 def test_what_a_plan_can_lose(rule):
     """Depth-limited exploitability against the formula written out; to the end, it is the exploitability of the strategy."""
     game = load(GAME)

@@ -179,7 +179,7 @@ def test_the_papers_settings():
     for each, game, targeting in ((goofspiel, "ii_goofspiel(cards=13)", "infoset"), (leduc, "leduc_poker", "public")):
         search = each.expert_for(unseen.load(game)).pattern
         assert (search.rule.epsilon, search.rule.delta, search.rule.gamma, search.rule.decay) == (0.4, 0.9, 0.01, 0.99)
-        assert (search.rule.settings["weighting"], search.settings["targeting"]) == ("running", targeting)
+        assert (search.rule.settings["weighting"], search.settings["targeting"]) == ("scaled", targeting)
         assert (each.simulations, each.games, each.rate, each.reservoir, each.keep) == (10_000, 32, 1e-3, 32_000, 2.0)
 
 

@@ -220,12 +220,16 @@ class Scripted:
         return np.array([self.memory.table.floats[at] - before[at] for at in places])
 
 
-def expected_updates(searcher, player):
-    """What a simulation for `player` adds to regrets and averages, over all that there are, shape (2, c)."""
+def expected_updates(searcher, player, mean_ratio=1.0):
+    """What a simulation for `player` adds to regrets and averages, over all that there are, shape (2, c).
+
+    `mean_ratio` is the running mean of s1 / s2 before it.
+    """
     content, plain = columns(searcher.learnt.table), Scripted(searcher)
     total, likelihood = np.zeros((2, len(content.action))), 0.0
     while True:
         plain.begin()
+        plain.memory.totals[0].ratio = mean_ratio
         plain.simulate(player, player + 1)
         total += plain.script.likelihood * plain.gained(content)
         likelihood += plain.script.likelihood
@@ -287,6 +291,20 @@ def test_updates_are_exact_on_average(spec, targeting, delta, is_capped):
     searcher = with_full_tree(spec, OnlineOutcomeSampling(delta=delta), targeting)
     for position in targets(form.game, targeting)[: None if delta else 2]:
         assert_unbiased(searcher, form, position, is_capped)
+
+
+@pytest.mark.parametrize("targeting", ["infoset", "public"])
+@pytest.mark.parametrize("spec", GAMES)
+def test_scaled_weights_are_exact_on_average_but_for_their_scale(spec, targeting):
+    """ExIt-OOS: whatever the running mean of s1 / s2 was before a simulation, all its updates are those of OOS over that number."""
+    form = SequenceForm(spec)
+    searcher = with_full_tree(spec, OnlineOutcomeSampling(delta=0.9, weighting="scaled"), targeting)
+    strategy = profile(searcher)
+    for position in targets(form.game, targeting)[::3]:
+        searcher.aim(position.player, position.seen(position.player))
+        for player in (0, 1):
+            updates = expected_updates(searcher, player, mean_ratio=2.5)
+            assert_expected(updates, searcher, form, strategy, player, times=1 / 2.5)
 
 
 @pytest.mark.parametrize("baseline", ["infoset", "history"])
@@ -678,6 +696,7 @@ def test_the_trap_of_figure_1():
     left = {}
     for name, rule, targeting in (
         ("IST", OnlineOutcomeSampling(), "infoset"), ("PST", OnlineOutcomeSampling(), "public"),
+        ("ExIt-OOS", OnlineOutcomeSampling(weighting="scaled"), "infoset"),
         ("VR", OnlineOutcomeSampling(gamma=0.0, baseline="history", averaging="lazy", negative=0.98, power=1.0), "infoset"),
         ("ISMCTS", UpperConfidence(), "infoset"),
     ):  # fmt: skip
@@ -685,7 +704,7 @@ def test_the_trap_of_figure_1():
         searcher.aim(1, position.seen(1))
         searcher.run(2_000_000)
         left[name] = searcher.behaviour(1, position.seen(1), 2)[0]
-    for name in ("IST", "PST", "VR"):
+    for name in ("IST", "PST", "ExIt-OOS", "VR"):
         assert left[name] == pytest.approx(1 / 3, abs=0.03), left
     assert left["ISMCTS"] == pytest.approx(1 / 2, abs=0.06)
 
@@ -763,11 +782,25 @@ def test_lazy_averages_are_the_sums_of_plans():
     assert found == pytest.approx(exact, rel=1e-9)
 
 
+def test_scaled_weights_converge_in_kuhn_poker():
+    """The second player, with a queen and facing a bet, calls with probability 1/3 in any equilibrium (Kuhn 1950).
+
+    The scale is noisy, so this takes longer than with exact weights (which are at 0.35).
+    """
+    position, calls = Position("kuhn_poker", [0, 1, 1]), []
+    for seed in range(3):
+        searcher = Searcher(position.game, OnlineOutcomeSampling(weighting="scaled"), targeting="infoset", seed=seed)
+        searcher.aim(1, position.seen(1))
+        searcher.run(2_000_000)
+        calls.append(searcher.behaviour(1, position.seen(1), 2)[1])
+    assert np.mean(calls) == pytest.approx(1 / 3, abs=0.06)
+
+
 def test_the_running_ratio_is_that_of_exit_oos():
     """The mean of s1 / s2 is the likelihood ratio of led and other simulations: about delta / P(target) once it has settled."""
     game = load("liars_dice")
     searcher = Searcher(
-        game, OnlineOutcomeSampling(weighting="running", delta=1.0, epsilon=1.0, gamma=1.0), targeting="infoset", seed=3
+        game, OnlineOutcomeSampling(weighting="scaled", delta=1.0, epsilon=1.0, gamma=1.0), targeting="infoset", seed=3
     )
     position = Position(game, [4, 2])
     searcher.aim(0, position.seen(0))
@@ -874,7 +907,7 @@ def test_a_game_that_is_too_long_is_a_fault_not_a_crash():
 
 
 def test_without_leading_the_running_ratio_stays_one():
-    searcher = Searcher(load("liars_dice"), OnlineOutcomeSampling(weighting="running", delta=0.0), targeting="infoset", seed=1)
+    searcher = Searcher(load("liars_dice"), OnlineOutcomeSampling(weighting="scaled", delta=0.0), targeting="infoset", seed=1)
     position = Position(searcher.game, [4, 2])
     searcher.aim(0, position.seen(0))
     searcher.run(1000)

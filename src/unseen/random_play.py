@@ -19,7 +19,8 @@ GAMES_PER_CALL = 100_000
 
 @kernel
 def play_randomly(game, states, out, tell, n_games, max_length, rng, totals):
-    """`n_games` playouts with uniformly random players; `totals` gets payoffs, squares, lengths, the longest, the largest.
+    """`n_games` playouts with uniformly random players; `totals`, shape (6,), gets payoffs, squares, lengths, the longest, the
+    largest payoff and the smallest that is not 0.
 
     Returns False if a game broke the protocol: it went on past `max_length`, or did not offer a proper number of actions.
     """
@@ -37,6 +38,8 @@ def play_randomly(game, states, out, tell, n_games, max_length, rng, totals):
             p = game.player(s)
         u = game.utility(s, 0)
         totals[4] = max(totals[4], abs(u))
+        if u != 0.0:
+            totals[5] = min(totals[5], abs(u))
         totals[0] += u
         totals[1] += u * u
         totals[2] += length
@@ -55,21 +58,33 @@ class Playouts:
     longest: int
     largest: float
     """The largest payoff, of either player."""
+    smallest: float
+    """The smallest payoff that is not 0, of either player; infinite if there is none."""
 
 
 def playouts(game: Game | str, games: int, seed: int = 0) -> Playouts:
     """Play `games` games with uniformly random players, by `seed`. `game` is a game, or what names one."""
     game = load(game)
-    totals, rng, states, arrays = np.zeros(5), random_state(seed), game.new_states(1), scratch(game)
+    totals, rng, states, arrays = np.array([0.0, 0.0, 0.0, 0.0, 0.0, np.inf]), random_state(seed), game.new_states(1), scratch(game)
     for done in range(0, games, GAMES_PER_CALL):  # so that Ctrl-C is noticed in between
         if not play_randomly(game, states, *arrays, min(GAMES_PER_CALL, games - done), game.max_length, rng, totals):
             raise GameFault(f"{game.spec}: a random game broke the protocol; `unseen check` says where.")
     mean = totals[0] / games
     variance = max(totals[1] / games - mean * mean, 0.0)
-    return Playouts(games, mean, sqrt(variance / max(games - 1, 1)), totals[2] / games, int(totals[3]), float(totals[4]))
+    return Playouts(games, mean, sqrt(variance / max(games - 1, 1)), totals[2] / games, int(totals[3]), *map(float, totals[4:]))
 
 
 @lru_cache(maxsize=64)
+def sampled(game: Game) -> Playouts:
+    """A thousand random games."""
+    return playouts(game, 1000)
+
+
 def largest_payoff(game: Game) -> float:
     """The largest payoff of either player in a thousand random games; at least a little."""
-    return max(playouts(game, 1000).largest, 1e-9)
+    return max(sampled(game).largest, 1e-9)
+
+
+def is_won_or_lost(game: Game) -> bool:
+    """Whether a game pays one size only, or nothing for a draw, by a thousand random games."""
+    return sampled(game).smallest in (sampled(game).largest, np.inf)

@@ -5,6 +5,7 @@ REGISTRY = {
     "biased_rps": "matrix_games:BiasedRPS",
     "blotto": "blotto:Blotto",
     "coordination": "coordination:Coordination",
+    "exact_liars_dice": "exact_liars_dice:ExactLiarsDice",
     "goofspiel": "goofspiel:Goofspiel",
     "ii_goofspiel": "goofspiel:IIGoofspiel",
     "kuhn_poker": "kuhn_poker:KuhnPoker",

@@ -17,10 +17,11 @@ from unseen.networks.encoding import PARTS
 from unseen.options import Declared, parameter
 from unseen.search.agents import JointSearchAgent, SearchAgent
 
-PUBLIC_EXPERT = "oos(weighting=running, targeting=public)"
+PUBLIC_EXPERT = "oos(weighting=scaled, targeting=public)"
 PAPER: dict[str, dict[str, Any]] = {
     "leduc_poker": {"expert": PUBLIC_EXPERT, "layers": "128"},
     "liars_dice": {"expert": PUBLIC_EXPERT},
+    "exact_liars_dice": {"expert": PUBLIC_EXPERT},
     "ii_goofspiel(cards=13)": {"layers": "128-128-64", "steps": 512},
 }
 """What is different, by the name of the game, or of the game with its parameters."""
@@ -30,7 +31,7 @@ class Settings(Declared):
     """How a network learns from planning."""
 
     simulations: int = parameter(10_000, minimum=1, help="simulations for each decision of self-play")
-    expert: str = parameter("oos(weighting=running)", help="the search that teaches: an agent, with its options but for the budget")
+    expert: str = parameter("oos(weighting=scaled)", help="the search that teaches: an agent, with its options but for the budget")
     prior: float = parameter(
         0.0, minimum=0.0, help="what the network counts, as regrets, where the expert's tree knows nothing yet"
     )

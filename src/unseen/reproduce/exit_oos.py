@@ -17,8 +17,8 @@ from unseen.arena.matches import match
 from unseen.arena.tournament import tournament
 from unseen.errors import UnseenError
 from unseen.learning.job import CHECKPOINT, LOG, Iteration, learn, read_log
-from unseen.learning.settings import settings_for
-from unseen.loading import load
+from unseen.learning.settings import Settings, settings_for
+from unseen.loading import load, parse
 from unseen.reproduce.cells import Cell, Cells
 from unseen.reproduce.page import Claim, Say, claims_table, page_name, write_page
 from unseen.run.workers import core_count
@@ -30,6 +30,10 @@ Rate = tuple[float, float, float]
 OPPONENTS = ("random", "teacher")
 SHARPNESS = 3.0
 """The power to which probabilities of networks are raised in matches beyond the paper."""
+BUDGETS = (65_000, 66_000, 66_000, 20_000)
+"""Simulations of a decision of self-play in tables 1, 3, 4 and 2: about what 200,000 state changes are, see WHY."""
+TEACHER_DELTA, TEACHER_SIMULATIONS = 0.4, 20_000
+TEACHER = f"oos(weighting=scaled, delta={TEACHER_DELTA}, simulations={TEACHER_SIMULATIONS})"
 ANCHOR = 100
 """The iterations of the network whose rating Table 5 fixes at 1500; the first one, as long as there is none."""
 
@@ -49,6 +53,8 @@ class Run:
     """Whether it belongs to Figure 1."""
     is_rated: bool = False
     """Whether Table 5 rates it."""
+    seed: int = 0
+    """Added to the experiment's."""
 
 
 @dataclass(frozen=True)
@@ -60,32 +66,42 @@ class Scale:
     """Of each pair in Table 5."""
 
 
-def _curve(simulations: int, iterations: tuple[int, ...], **settings: Any) -> Run:
-    return Run(
-        f"{simulations:,} simulations", "leduc_poker", iterations, {}, {"simulations": simulations, **settings}, is_curve=True
-    )
+def _curves(simulations: int, iterations: tuple[int, ...], seeds: int, **settings: Any) -> list[Run]:
+    settings = {"simulations": simulations, **settings}
+    return [
+        Run(f"{simulations:,} simulations", "leduc_poker(suits_seen=false)", iterations, {}, settings, is_curve=True, seed=seed)
+        for seed in range(seeds)
+    ]
 
 
 FULL = Scale((
-    *(_curve(simulations, (50, 100, 200)) for simulations in (1_000, 10_000, 100_000)), _curve(500_000, (20, 50)),
-    Run("II-Goofspiel(6)", "ii_goofspiel(cards=6)", (100, 200, 1000, 2000, 2500),
-        {100: (66, 30), 200: (63, 34), 1000: (69, 26), 2000: (68, 27), 2500: (67, 25)}),
-    Run("Liar's Dice(1)", "liars_dice", (100, 500, 1000), {100: (65, 53), 500: (65, 53), 1000: (66, 51)}),
-    Run("Liar's Dice(2)", "liars_dice(dice1=2, dice2=2)", (100, 500, 1000), {100: (65, 52), 500: (64, 52), 1000: (66, 54)}),
-    Run("II-Goofspiel(13)", "ii_goofspiel(cards=13)", (50, 100, 200, 500),
-        {100: (61, 40), 200: (69, 44), 500: (74, 53)}, is_rated=True),
+    *(run for simulations in (1_000, 10_000, 100_000) for run in _curves(simulations, (20, 50, 100), 3)),
+    *_curves(500_000, (20, 50), 1),
+    Run("II-Goofspiel(6)", "ii_goofspiel(cards=6, lowest=0)", (100, 200, 1000, 2000, 2500),
+        {100: (66, 30), 200: (63, 34), 1000: (69, 26), 2000: (68, 27), 2500: (67, 25)}, {"simulations": BUDGETS[0]}),
+    Run("Liar's Dice(1)", "exact_liars_dice", (100, 500, 1000),
+        {100: (65, 53), 500: (65, 53), 1000: (66, 51)}, {"simulations": BUDGETS[1]}),
+    Run("Liar's Dice(2)", "exact_liars_dice(dice=2)", (100, 500, 1000),
+        {100: (65, 52), 500: (64, 52), 1000: (66, 54)}, {"simulations": BUDGETS[2]}),
+    Run("II-Goofspiel(13)", "ii_goofspiel(cards=13, lowest=0)", (50, 100, 200, 500),
+        {100: (61, 40), 200: (69, 44), 500: (74, 53)}, {"simulations": BUDGETS[3]}, is_rated=True),
 ), games=1000, rated_games=200)  # fmt: skip
 BRIEF: dict[str, Any] = {"layers": "16", "games": 4, "steps": 8, "batch": 32}
 QUICK = Scale((
-    *(_curve(simulations, (2, 4), **BRIEF) for simulations in (50, 500)),
+    *(run for simulations in (50, 500) for run in _curves(simulations, (2, 4), 1, **BRIEF)),
     Run("II-Goofspiel(4)", "ii_goofspiel(cards=4)", (2, 4), {}, {"simulations": 100, **BRIEF}, every=2, is_rated=True),
 ), games=40, rated_games=10)  # fmt: skip
 WHY = """\
-- *A simulation* here is one from its root to its end. In the code that the authors published a step of the search advances twenty
-  concurrent simulations to the next question to the network, so their 10,000 steps are some tens of thousands of simulations in
-  games as short as these. So is the teacher, OOS(10k), a stronger one there than here.
-- *Liar's Dice* is the single round. The paper does not say which it plays, nor how it encodes what a player has seen; here a
-  network sees all percepts and the numbers that the game writes beside them.
+- *Importance weights* are those of OOS, times 1 / r, where r is a running mean of s1 / s2: the same number for all updates of a
+  simulation. That is the paper's text. In the authors' code the mean is of s2 / s1, and s1 and s2 begin with its reciprocal:
+  another common scale. Their code also steers every simulation, not those that a coin of delta says, and never steers chance;
+  here the search does what the paper says.
+- *Budgets.* In the authors' code a search of self-play makes 10,000 steps of 20 concurrent simulations, and a step is one state
+  change of each: going down the tree is one, so is a move of a playout. That is what tables 1, 2, 3 and 4 have here, counted
+  in whole simulations. In their matches the teacher makes 10,000 simulations for each player, so 20,000 here, with delta = 0.4.
+- *Games* are those of the authors' code: cards and prizes of Goofspiel from 0, Leduc poker with 288 information sets, Liar's Dice
+  with [bids in two decisions that must be exactly right](../../games/exact_liars_dice.md).
+- *What a network sees*: all percepts, and the numbers that the game writes beside them.
 - *Sharpness.* What a search of so few simulations finds is smoother than what it would play in the end, and so is a network that
   learns it. The last two columns of the second table are not in the paper: the same networks, their probabilities raised to a
   power and normalised (`net(file=..., sharpness=3)`).
@@ -120,7 +136,8 @@ class Experiment(Cells):
 
     def folder_of(self, run: Run) -> Path:
         kind = "quick" if self.is_quick else "full"
-        name = f"{kind}_seed{self.seed}_{load(run.game).name}_{run.title}".replace(" ", "_").replace("'", "").replace(",", "")
+        title = run.title.replace(" ", "_").replace("'", "").replace(",", "")
+        name = f"{kind}_seed{self.seed + run.seed}_{load(run.game).name}_{title}"
         return self.folder / "runs" / name
 
     def network(self, run: Run, iterations: int) -> Path:
@@ -133,7 +150,7 @@ class Experiment(Cells):
             return
         self.say(f"{run.title}: learning, to {iterations:,} iterations")
         found = learn(
-            run.game, out=folder, iterations=iterations, resume=(folder / CHECKPOINT).exists(), seed=self.seed,
+            run.game, out=folder, iterations=iterations, resume=(folder / CHECKPOINT).exists(), seed=self.seed + run.seed,
             workers=self.workers, evaluate_every=run.every, evaluation_games=0, snapshot_every=run.every, **run.settings,
         )  # fmt: skip
         if found.trouble:
@@ -150,7 +167,7 @@ class Experiment(Cells):
         return next(run for run in self.scale.runs if run.title == title)
 
     def opponent(self, run: Run, name: str) -> str:
-        return name if name == "random" else settings_for(load(run.game), **run.settings).teacher
+        return name if name == "random" else teacher(settings_for(load(run.game), **run.settings))
 
     def play(self, title: str, iterations: int, opponent: str, sharpness: float, games: int) -> Cell:
         """A match of the bare network."""
@@ -188,8 +205,8 @@ class Experiment(Cells):
         command = f"unseen reproduce exit_oos {'--quick ' * self.is_quick}--seed {self.seed}"
         parts = [
             f"`{command}` made this page, with what it has come to so far. Win rates (%, a draw counts half) are of "
-            f"{self.scale.games:,} games, with 95% intervals; the teacher is `oos` with as many simulations a move as in self-play "
-            "and even playouts.",
+            f"{self.scale.games:,} games, with 95% intervals; the teacher is that of the authors' matches, with uniform playouts: "
+            f"`{TEACHER}`.",
             "## Figure 1: Leduc poker", f"![exploitability during training]({self.picture.name})", self.curves(),
             "## Tables 1 to 4", self.rates(), "## Table 5: ratings in II-Goofspiel", self.ratings(),
         ]  # fmt: skip
@@ -208,19 +225,24 @@ class Experiment(Cells):
         return known[-1] if known else None
 
     def curves(self) -> str:
-        rows = []
+        found: dict[tuple[str, int], list[float]] = {}
         for run, log in self.runs(is_curve=True):
-            found = {n: self.exploitability(log, n) for n in run.iterations}
-            rows += [[run.title, f"{n}", "" if x is None else f"{x:.3f}"] for n, x in found.items() if n <= len(log)]
-        return table(("self-play with", "iterations", "exploitability of the network (sum)"), rows)
+            for n in run.iterations:
+                if n <= len(log) and (x := self.exploitability(log, n)) is not None:
+                    found.setdefault((run.title, n), []).append(x)
+        rows = [[title, f"{n}", _mean(x), f"{len(x)}"] for (title, n), x in found.items()]
+        return table(("self-play with", "iterations", "exploitability of the network (sum)", "seeds"), rows)
 
     def draw(self) -> None:
         figure = new_figure(6.4, 4.0)
         axes = figure.subplots()
+        titles = list(dict.fromkeys(run.title for run in self.scale.runs if run.is_curve))
         for run, log in self.runs(is_curve=True):
             known = [(i.iteration, i.exploitability) for i in log if i.exploitability is not None]
             if known:
-                axes.plot(*zip(*known, strict=True), "o-", markersize=3, linewidth=1.2, label=run.title)
+                color = f"C{titles.index(run.title)}"
+                label = None if run.seed else run.title
+                axes.plot(*zip(*known, strict=True), "o-", markersize=3, linewidth=1.2, color=color, label=label)
         axes.set(xlabel="iterations", ylabel="exploitability of the network (sum)", title="Leduc poker", ylim=(0, None))
         axes.grid(alpha=0.3)
         if axes.lines:
@@ -264,13 +286,15 @@ class Experiment(Cells):
     def claims(self) -> list[Claim]:
         """Those of Section 4; only of what has been measured."""
         claims = []
-        curves = [(run, x) for run, log in self.runs(is_curve=True) if (x := self.exploitability(log)) is not None]
+        curves: dict[str, list[float]] = {}
+        for run, log in self.runs(is_curve=True):
+            if (x := self.exploitability(log)) is not None:
+                curves.setdefault(run.title, []).append(x)
         if len(curves) > 1:
-            found = [x for _, x in curves]
             claims.append(Claim(
                 "Figure 1: performance is very dependent on how many search simulations are run",
-                "; ".join(f"{run.title}: {x:.3f}" for run, x in curves),
-                all(a > b for a, b in pairwise(found)),
+                "; ".join(f"{title}: {_mean(found)}" for title, found in curves.items()),
+                all(min(a) > max(b) for a, b in pairwise(curves.values())),
             ))  # fmt: skip
         for run, log in self.runs(is_curve=False):
             known = [(n, rate) for n in run.iterations if (rate := self.rate_of(run, n, "teacher"))]
@@ -304,6 +328,19 @@ class Experiment(Cells):
 
 def match_name(run: Run, iterations: int, opponent: str, sharpness: float) -> str:
     return f"{run.title} {iterations} {'sharp ' if sharpness != 1.0 else ''}{opponent}"
+
+
+def _mean(found: Sequence[float]) -> str:
+    """The mean over seeds, with the least and the largest."""
+    mean = sum(found) / len(found)
+    return f"{mean:.3f}" if len(found) == 1 else f"{mean:.3f} ({min(found):.3f} to {max(found):.3f})"
+
+
+def teacher(settings: Settings) -> str:
+    """The player of the authors' matches: the expert with a smaller delta, and 10,000 simulations for each player."""
+    name, options = parse(settings.expert, "agent")
+    options |= {"delta": TEACHER_DELTA, "simulations": TEACHER_SIMULATIONS}
+    return f"{name}({', '.join(f'{option}={value}' for option, value in options.items())})"
 
 
 def _percent(rate: Rate | None) -> str:

@@ -37,12 +37,12 @@ class Experiment(Cells):
         scale = self.scale
         for half in HALVES:
             for name in NAMES:
-                self.curve(half, name, agent(name, half, scale.cards_4))
+                self.curve(half, name, agent(name, half))
             for label, (name, more) in VARIANTS.items():
-                self.curve(half, label, agent(name, half, scale.cards_4, **more))
+                self.curve(half, label, agent(name, half, **more))
         self.write_if_new()
         self.solve()
-        specs = {name: agent(name, "PD", scale.cards_2, simulations(name, scale)) for name in NAMES}
+        specs = {name: agent(name, "PD", simulations(name, scale)) for name in NAMES}
         for batch in range(max(scale.batches, scale.batches_2)):
             if batch < scale.batches_2:
                 for name, spec in specs.items():

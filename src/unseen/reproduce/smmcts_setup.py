@@ -47,8 +47,7 @@ class Scale:
     """How much of everything."""
 
     table_1: dict[str, str]
-    """The games of both halves, and their cards."""
-    cards_1: int
+    """The games of both halves."""
     simulations: float
     """A search has so many times what the paper's second allowed."""
     games: int
@@ -60,39 +59,35 @@ class Scale:
     batches: int
     batches_2: int
     figure_4: dict[str, str]
-    cards_4: int
     runs: int
     iterations: int
     every: int
 
 
 FULL = Scale(
-    table_1={"WL": "wl_goofspiel(cards=13)", "PD": "pd_goofspiel(cards=13)"}, cards_1=13, simulations=1.0, games=20,
+    table_1={"WL": "wl_goofspiel(cards=13)", "PD": "pd_goofspiel(cards=13)"}, simulations=1.0, games=20,
     table_2="pd_goofspiel(cards=11)", cards_2=11, searches=40, batches=10, batches_2=20,
-    figure_4={"WL": "wl_goofspiel(cards=4)", "PD": "pd_goofspiel(cards=4)"}, cards_4=4, runs=100, iterations=100_000, every=1000,
+    figure_4={"WL": "wl_goofspiel(cards=4)", "PD": "pd_goofspiel(cards=4)"}, runs=100, iterations=100_000, every=1000,
 )  # fmt: skip
 QUICK = Scale(
-    table_1={"WL": "goofspiel(cards=5)", "PD": "goofspiel(cards=5, payoff=point_difference)"}, cards_1=5,
+    table_1={"WL": "goofspiel(cards=5)", "PD": "goofspiel(cards=5, payoff=point_difference)"},
     simulations=0.002, games=6,
     table_2="goofspiel(cards=4, payoff=point_difference)", cards_2=4, searches=3, batches=1, batches_2=1,
-    figure_4={"WL": "goofspiel(cards=4)", "PD": "goofspiel(cards=4, payoff=point_difference)"}, cards_4=4,
+    figure_4={"WL": "goofspiel(cards=4)", "PD": "goofspiel(cards=4, payoff=point_difference)"},
     runs=5, iterations=3000, every=1000,
 )  # fmt: skip
 
 
-def agent(name: str, half: str, cards: int, simulations: int = 0, **more: Any) -> str:
+def agent(name: str, half: str, simulations: int = 0, **more: Any) -> str:
     """The string of an agent with the paper's constants for win-loss or for points."""
-    points = cards * (cards + 1) // 2  # rewards are payoffs from -points to points, scaled to a range of 1
-    is_halved, range_ = more.pop("halved", False), 2 * points
+    is_halved, is_wl = more.pop("halved", False), half == "WL"
     if name.startswith("DUCT"):
-        c = 1.5 if half == "WL" else 150 / range_
-        options = {"final": name[5:8], "exploration": round(c / 2 if is_halved else c, 6)}
-    elif name == "Exp3":
-        options = {"gamma": 0.2} if half == "WL" else {"gamma": 0.01, "rate": 0.01 * range_}
+        c = 1.5 if is_wl else 150
+        options = {"final": name[5:8], "exploration": c / 2 if is_halved else c}
     else:
-        options = {"gamma": {"RM": 0.025, "OOS": 0.5}.get(name, 0.55 if half == "WL" else 0.4)}
-    if name.startswith(("DUCT", "Exp3")):
-        options["scale"] = 1 if half == "WL" else points
+        gammas = {"Exp3": 0.2 if is_wl else 0.01, "OOS": 0.5, "OOS+": 0.55 if is_wl else 0.4, "RM": 0.025}
+        options = {"gamma": gammas[name]}
+    options |= {"transform": "wins" if is_wl else "payoffs", "scale": 1}
     options |= more | ({"simulations": simulations} if simulations else {})
     kind = {"DUCT(max)": "duct", "DUCT(mix)": "duct", "Exp3": "exp3", "OOS": "sm_oos", "OOS+": "oos_plus", "RM": "rm"}[name]
     return f"{kind}({', '.join(f'{key}={value}' for key, value in options.items())})"
@@ -105,4 +100,4 @@ def simulations(name: str, scale: Scale) -> int:
 
 def player(name: str, half: str, scale: Scale) -> str:
     """A player of Table 1."""
-    return "random" if name == "RND" else agent(name, half, scale.cards_1, simulations(name, scale))
+    return "random" if name == "RND" else agent(name, half, simulations(name, scale))

@@ -16,8 +16,9 @@ from unseen.game import Game
 from unseen.networks.network import Network
 from unseen.options import Declared, Parameter, Value, parameter, with_defaults
 from unseen.position import Percept, Position
-from unseen.random_play import largest_payoff
+from unseen.random_play import is_won_or_lost, largest_payoff
 from unseen.search.joint_rules import (
+    TRANSFORMS,
     DecoupledUCT,
     JointExp3,
     JointOutcomeSampling,
@@ -32,6 +33,7 @@ from unseen.search.searcher import Searcher
 from unseen.stacked.openness import open_history
 
 FINALS = ("visits", "max")
+BY_GAME = "by_game"
 BANDITS: dict[str, type[Bandit]] = {"ucb": UpperConfidence, "regret_matching": RegretMatching, "exp3": Exp3}
 
 
@@ -157,8 +159,10 @@ def make_joint(kind: type[JointRule]) -> Callable[[Game, str, Mapping[str, Any]]
     """The recipe of an agent whose joint nodes go by a rule of this kind."""
 
     def make(game: Game, name: str, options: Mapping[str, Any]) -> Agent:
-        scale = {"scale": options["scale"] or largest_payoff(game)} if "scale" in kind.parameters else {}
-        searcher = Searcher(game, kind.made_from({**options, **scale}), targeting="none", **_pick(options, "memory"))
+        by_game = "wins" if is_won_or_lost(game) else "payoffs"
+        transform = by_game if options["transform"] == BY_GAME else options["transform"]
+        rule = kind.made_from({**options, "transform": transform, "scale": options["scale"] or largest_payoff(game)})
+        searcher = Searcher(game, rule, targeting="none", **_pick(options, "memory"))
         return JointSearchAgent(searcher, name, **_pick(options, "simulations", "seconds", "keep"))
 
     return make
@@ -171,8 +175,12 @@ def _pick(options: Mapping[str, Any], *names: str) -> dict[str, Any]:
 def joint_options(kind: type[JointRule]) -> dict[str, Parameter]:
     """The options of an agent whose joint nodes go by a rule of this kind."""
     own = dict(kind.parameters)
-    if "scale" in own:
-        own["scale"] = Parameter(0.0, 0.0, help="the payoff that is a reward of 1; 0: the largest in a thousand random games")
+    own["transform"] = Parameter(
+        BY_GAME, choices=(BY_GAME, *TRANSFORMS),
+        help="what is learnt from: payoffs over scale; these as 0, 1/2 and 1 (lost, drawn, won); or the latter in games that are "
+        "won or lost, as in the paper",
+    )  # fmt: skip
+    own["scale"] = Parameter(0.0, 0.0, help="the payoff that counts as 1; 0: the largest in a thousand random games")
     shared = {**Searcher.parameters, **JointSearchAgent.parameters}
     return own | {name: shared[name] for name in ("memory", "simulations", "seconds", "keep")}
 

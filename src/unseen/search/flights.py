@@ -29,7 +29,7 @@ FLIGHT = np.dtype([
     ("player", "i8"),  # to move, while it waits
     ("steps", "i8"),  # moves since the root
     ("node", "i8"),  # at the root: of the trellis, FREE, or how many percepts fit
-    ("own", "f8"),  # at the root: 1 over the weight of its updates
+    ("own", "f8"),  # at the root: 1 over the weight of its updates, times the running mean of s1 / s2 if that scales them
     ("ratio", "f8"),  # s1 / s2 at the end
     ("g", "f8"),  # delta s1 / s2 + 1 - delta at the end
     ("depth", "i8"),  # how many choices it made
@@ -53,7 +53,7 @@ CHOICE = np.dtype([
 TOTALS = np.dtype([
     ("weight", "f8"),  # what all simulations so far count in averages
     ("now", "f8"),  # what this one counts
-    ("ratio", "f8"),  # the running mean of s1 / s2, by which ExIt-OOS divides
+    ("ratio", "f8"),  # the running mean of s1 / s2, by which ExIt-OOS divides all weights
 ])  # fmt: skip
 
 

@@ -3,8 +3,8 @@
 M. Lanctot, V. Lisý and M. Winands, "Monte Carlo tree search in simultaneous move games with applications to Goofspiel" (2013).
 Fields of actions hold player 0's actions, then player 1's; fields of pairs a matrix whose rows are player 0's actions.
 
-Rewards are payoffs scaled to [0, 1], where 1/2 is a draw: what the paper has in win-loss Goofspiel. Its constants for payoffs in
-points are here divided by the range of the points.
+Payoffs become rewards in one place, `JointRule.utility`, as in the paper: 0, 1/2 and 1 where games are won, drawn or lost, and the
+payoffs themselves where points are paid. Some rules are not indifferent to such a shift: Exp3, and outcome sampling.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 
 from unseen.compiling import piece
 from unseen.compiling.memory import fetch
+from unseen.engine import mix, random_bits
 from unseen.options import parameter
 from unseen.search.rules import Rule
 from unseen.tabular.regret_matching import add_behaviour, mixing, positive_sum, probability
@@ -25,12 +26,15 @@ FILLINGS = ("pairs", "lines", "none")
 PAIRS, LINES, NO_FILLING = range(3)
 FINALS = ("mix", "max")
 MIX, MAX = range(2)
+TRANSFORMS = ("payoffs", "wins")
+PAYOFFS, WINS = range(2)
 NOTHING = -1
 ROUNDING = 1e-12
 LARGE = 1e100
-"""Exponentials that sum to more are scaled down."""
-JUMP = 7919
-"""A prime, so that no pair comes twice unless it divides their number."""
+SMALL = 1e-100
+"""Exponentials that sum to more than LARGE, or are smaller than SMALL, are made anew."""
+ROUNDS = 4
+"""Of the network that puts pairs in order."""
 
 
 @piece
@@ -66,14 +70,51 @@ def in_proportion(weights, chances):
         chances[k] = weights[k] / total if total > 0.0 else 1.0 / n
 
 
+@piece
+def shuffled(place, n, key):
+    """The element at this `place` of a permutation of `n`, one for each `key`.
+
+    A Feistel network (M. Luby and C. Rackoff, 1988) permutes the least power of 4 that is not smaller; what falls outside is sent
+    through again.
+    """
+    bits = 1
+    while 1 << (2 * bits) < n:
+        bits += 1
+    mask = (1 << bits) - 1
+    while True:
+        left, right = place >> bits, place & mask
+        for stage in range(ROUNDS):
+            noise = np.int64(mix(key + np.uint64(ROUNDS * right + stage)) >> np.uint64(40))
+            left, right = right, left ^ (noise & mask)
+        place = left << bits | right
+        if place < n:
+            return place
+
+
 class JointRule(Rule):
     """What all rules of joint nodes have. A node has `n` actions of player 0 and `m` of player 1, and two fields of each."""
 
     for_action: ClassVar[tuple[str, ...]] = ("regrets", "averages")
     plays = "averages"
+    transform: int = parameter(
+        "payoffs", choices=TRANSFORMS, help="what is learnt from: payoffs over scale, or these as 0, 1/2 and 1 (lost, drawn, won)"
+    )
+    scale: float = parameter(1.0, above=0.0, help="the payoff that counts as 1, or as a win")
     share: bool = parameter(False, help="whether a state is one node whichever way it was come to; otherwise, every history is")
 
-    def fill(self, memory, w, n, m):
+    def utility(self, value, i):
+        """Player 0's reward for a payoff of `value` to it. Player 1's is `total` less that."""
+        return self.scaled(value) + 0.5 * self.total()
+
+    def scaled(self, value):
+        """A payoff over `scale`; half of that, where a win and a loss are one reward apart."""
+        return (0.5 if self.transform == WINS else 1.0) * value / self.scale
+
+    def total(self):
+        """The sum of both players' rewards."""
+        return 1.0 if self.transform == WINS else 0.0
+
+    def fill(self, memory, w, n, m, rng):
         """A pair of actions that is to be tried first, as its place in the matrix, or NOTHING."""
         return NOTHING
 
@@ -95,26 +136,29 @@ class JointRule(Rule):
 class FillingRule(JointRule):
     """Rules whose nodes try the pairs of actions in the beginning, before anything is chosen."""
 
-    for_set = ("tried",)
+    for_set = ("tried", "order")
     filling: int = parameter(
         "pairs", choices=FILLINGS,
         help="what is tried before anything is chosen: every pair of actions (Algorithm 1), every action, or nothing",
     )  # fmt: skip
 
-    def fill(self, memory, w, n, m):
+    def fill(self, memory, w, n, m, rng):
         """Lines 9 and 10: one of the pairs that have not been tried, or one with a row and a column that have not been.
 
-        They come in an order that jumps about, from a first one that depends on the node: so it is enough to count them.
+        They come in a random order, for which the node keeps a key: so it is enough to count them.
         """
+        ints = memory.table.ints
         count = 0 if self.filling == NO_FILLING else n * m if self.filling == PAIRS else max(n, m)
-        tried = memory.table.ints[set_field(w, self.tried)]
+        tried = ints[set_field(w, self.tried)]
         if tried >= count:
             return NOTHING
-        memory.table.ints[set_field(w, self.tried)] = tried + 1
-        first = np.int64(np.uint64(memory.table.ints[w]) >> np.uint64(40))  # the head of a block is its key
+        if tried == 0:
+            ints[set_field(w, self.order)] = np.int64(random_bits(rng))
+        ints[set_field(w, self.tried)] = tried + 1
+        key = np.uint64(ints[set_field(w, self.order)])
         if self.filling == PAIRS:
-            return (first + tried * (JUMP if n * m % JUMP else 1)) % (n * m)
-        return tried % n * m + (first + tried) % m
+            return shuffled(tried, n * m, key)
+        return shuffled(tried % n, n, key) * m + shuffled(tried % m, m, mix(key))
 
 
 class MatrixRule(FillingRule):
@@ -141,10 +185,9 @@ class DecoupledUCT(FillingRule):
 
     for_action = ("rewards", "visits")
     plays = "visits"
-    exploration: float = parameter(1.5, minimum=0.0, help="the constant C of equation 2, for rewards from 0 to 1")
+    exploration: float = parameter(1.5, minimum=0.0, help="the constant C of equation 2")
     tie: float = parameter(0.0, minimum=0.0, help="bounds that are closer than this to the best are chosen from evenly")
     final: int = parameter("mix", choices=FINALS, help="the move: drawn by visit counts, or the one with the largest mean")
-    scale: float = parameter(1.0, above=0.0, help="the largest payoff there is")
 
     def choose(self, memory, w, n, m, i, weight, is_filled, chances):
         if is_filled:
@@ -159,9 +202,8 @@ class DecoupledUCT(FillingRule):
         floats, w, row, column = memory.table.floats, choice.node, choice.taken, choice.second
         n, m = sizes(memory.table.halves, w)
         rewards, visits = kept_of_both(floats, w, n, m, self.rewards), kept_of_both(floats, w, n, m, self.visits)
-        reward = 0.5 * (1.0 + value / self.scale)
-        rewards[0][row] += reward
-        rewards[1][column] += 1.0 - reward
+        rewards[0][row] += value
+        rewards[1][column] += self.total() - value
         visits[0][row] += 1.0
         visits[1][column] += 1.0
         return value
@@ -209,34 +251,29 @@ class JointExp3(FillingRule):
 
     for_action = ("weights", "visits", "rewards")
     plays = "visits"
-    gamma: float = parameter(0.2, above=0.0, maximum=1.0, help="the probability of an even choice")
-    rate: float = parameter(
-        0.0, minimum=0.0, help="the rate of learning is this over the number of actions; 0: gamma, as in the paper's win-loss games"
-    )
-    scale: float = parameter(1.0, above=0.0, help="the largest payoff there is")
+    gamma: float = parameter(
+        0.2, above=0.0, maximum=1.0,
+        help="the probability of a uniform choice; over the number of actions, it is also the rate of learning (eta)",
+    )  # fmt: skip
 
     def choose(self, memory, w, n, m, i, weight, is_filled, chances):
         """Also for a pair that is filled in: what it gets is divided by its probability."""
         weights = kept_of_both(memory.table.floats, w, n, m, self.weights)
         rewards = kept_of_both(memory.table.floats, w, n, m, self.rewards)
-        exponential(weights[0], rewards[0], self.eta(n), self.gamma, chances)
-        exponential(weights[1], rewards[1], self.eta(m), self.gamma, chances[n:])
-
-    def eta(self, n):
-        """The rate of learning at a node of `n` actions."""
-        return (self.rate if self.rate > 0.0 else self.gamma) / n
+        exponential(weights[0], rewards[0], self.gamma, chances)
+        exponential(weights[1], rewards[1], self.gamma, chances[n:])
 
     def learn(self, memory, choice, then, i, value):
         """Rewards over the probabilities of choosing these actions, and visits."""
         floats, w, row, column = memory.table.floats, choice.node, choice.taken, choice.second
         n, m = sizes(memory.table.halves, w)
         weights, visits = kept_of_both(floats, w, n, m, self.weights), kept_of_both(floats, w, n, m, self.visits)
-        rewards, reward = kept_of_both(floats, w, n, m, self.rewards), 0.5 * (1.0 + value / self.scale)
-        first, second = reward / choice.drawn, (1.0 - reward) / choice.drawn_second
+        rewards = kept_of_both(floats, w, n, m, self.rewards)
+        first, second = value / choice.drawn, (self.total() - value) / choice.drawn_second
         rewards[0][row] += first
         rewards[1][column] += second
-        weights[0][row] *= exp(self.eta(n) * first)
-        weights[1][column] *= exp(self.eta(m) * second)
+        reweigh(weights[0], row, self.gamma / n * first)
+        reweigh(weights[1], column, self.gamma / m * second)
         visits[0][row] += 1.0
         visits[1][column] += 1.0
         return value
@@ -252,16 +289,26 @@ class JointExp3(FillingRule):
 
 
 @piece
-def exponential(weights, rewards, eta, gamma, chances):
+def reweigh(weights, k, growth):
+    """The reward of action `k` has grown, eta times the sum by `growth`. Weights too small to be exact are made anew later."""
+    weights[k] *= exp(growth)
+    if weights[k] < SMALL:
+        for each in range(len(weights)):
+            weights[each] = 0.0
+
+
+@piece
+def exponential(weights, rewards, gamma, chances):
     """Equation 3 for one player's sums of rewards, shape (n,).
 
     The exponentials are kept as `weights`, up to a common factor. They are made anew at a new node, where they are 0, and before
-    they become too large.
+    they become too large or too small.
     """
     n, most, total = len(rewards), -np.inf, 0.0
+    eta = gamma / n
     for k in range(n):
         total += weights[k]
-    if not 0.0 < total < LARGE:
+    if not SMALL < total < LARGE:
         for k in range(n):
             most = max(most, rewards[k])
         total = 0.0
@@ -281,6 +328,11 @@ class JointOutcomeSampling(JointRule):
     gamma: float = parameter(
         0.5, minimum=0.0, maximum=1.0, help="the probability of an even choice, for the player that is updated"
     )
+
+    def utility(self, value, i):
+        """The update player's reward, for player 1 with its sign changed."""
+        shift = 0.5 * self.total()
+        return self.scaled(value) + (shift if i == 0 else -shift)
 
     def drew(self, memory, choice, then, n, m):
         """Both choices have been drawn: the behaviours' own probabilities of them."""

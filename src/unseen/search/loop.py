@@ -11,7 +11,7 @@ from unseen.compiling import kernel, piece
 from unseen.search.flights import IDLE, IN_THE_AIR, WAITING
 from unseen.search.leaf import BROKEN, MUST_WAIT, play_out
 from unseen.search.root import begin
-from unseen.search.rules import LAZY, RUNNING
+from unseen.search.rules import LAZY, SCALED
 
 
 @piece
@@ -21,15 +21,15 @@ def backward(rule, memory, flight, choices, then, is_alone):
     Where others may have learnt since it came by, averages that are added up lazily are first brought up to date.
     """
     i = flight.number & 1
-    if rule.weighting == RUNNING and rule.delta > 0.0:  # its mean is at least 1, its estimate might not be
-        totals = memory.totals[0]
-        totals.ratio = max(1.0, totals.ratio + (1.0 - rule.decay) * (flight.ratio - totals.ratio))
     if rule.averaging == LAZY and not is_alone:
         for d in range(flight.depth):
             rule.catch_up(memory, choices[d].node)
-    value = flight.value / flight.g
+    value = rule.utility(flight.value, i) / flight.g
     for d in range(flight.depth - 1, -1, -1):
         value = rule.learn(memory, choices[d], then[d], i, value)
+    if rule.weighting == SCALED and rule.delta > 0.0:  # its mean is at least 1, its estimate might not be
+        totals = memory.totals[0]
+        totals.ratio = max(1.0, totals.ratio + (1.0 - rule.decay) * (flight.ratio - totals.ratio))
 
 
 @kernel
@@ -52,6 +52,7 @@ def run(game, tree, rule, leaf, aim, roots, may_grow, memory, known, flights, wo
                 t += 1
                 if not begin(game, rule, leaf, aim, roots, flights, f, work):
                     continue
+                flight.own *= totals.ratio
                 if not tree.descend(game, rule, leaf, known, aim, may_grow, memory, flights, f, work):
                     return BROKEN
                 flight.status = IN_THE_AIR

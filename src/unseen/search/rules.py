@@ -25,8 +25,8 @@ NO_BASELINE, PER_INFOSET, PER_HISTORY = range(3)
 """Baselines: none; for each action of a set; for each action of a history, beginning with that of its set."""
 AVERAGINGS = ("stochastic", "lazy")
 STOCHASTIC, LAZY = range(2)
-WEIGHTINGS = ("exact", "running")
-EXACT, RUNNING = range(2)
+WEIGHTINGS = ("exact", "scaled")
+EXACT, SCALED = range(2)
 
 
 class Rule(Declared, Keeps):
@@ -58,6 +58,10 @@ class Rule(Declared, Keeps):
     def drew(self, memory, choice, then, n, total):
         """A choice has been drawn at a set of `n` actions; `total` is what `choose` returned. `then`, shape (w,), is to write
         on."""
+
+    def utility(self, value, i):
+        """What a simulation that updates player `i` learns from a payoff of `value` to player 0."""
+        return value
 
     def find_baselines(self, game, s, p, key0, key1, may_grow, memory, w, out):
         """Where the baselines of the actions of the history `s` begin, or NOWHERE."""
@@ -93,6 +97,9 @@ class OnlineOutcomeSampling(Rule):
     Chance and the opponent are drawn as they play unless a simulation is led, so their probabilities cancel but for the factor
     g(h) = delta s1(h) / s2(h) + 1 - delta, which the path holds.
 
+    ExIt-OOS (A. Kitchen and M. Benedetti, 2018) divides the weights of a simulation by r, a running mean of s1 / s2 over those
+    before it. That is one number for all updates of a simulation, so on average they stay those of OOS up to a common scale.
+
     Behaviours and their averages are those of the moment in which a simulation comes by; what it learns later, when others may have
     changed them, is about those.
     """
@@ -108,7 +115,7 @@ class OnlineOutcomeSampling(Rule):
     gamma: float = parameter(0.01, minimum=0.0, maximum=1.0, help="the even part of every behaviour")
     weighting: int = parameter(
         "exact", choices=WEIGHTINGS,
-        help="importance weights: those of each simulation, which is unbiased; or over a running mean of s1 / s2, as in ExIt-OOS",
+        help="importance weights: as they are, or all divided by a running mean of s1 / s2, as in ExIt-OOS",
     )  # fmt: skip
     baseline: int = parameter(
         "none", choices=BASELINES,
@@ -126,7 +133,7 @@ class OnlineOutcomeSampling(Rule):
         help="what is left of regrets below zero after each update: all (1) in regret matching, nothing (0) in regret matching+",
     )  # fmt: skip
     power: float = parameter(0.0, minimum=0.0, maximum=10.0, help="simulation t counts t to this power in the average")
-    decay: float = parameter(0.99, minimum=0.0, maximum=1.0, help="how slowly the running mean of s1 / s2 follows")
+    decay: float = parameter(0.99, minimum=0.0, maximum=1.0, help="decay of the running mean of s1 / s2 (beta)")
 
     def choose(self, memory, w, n, is_mine, is_new, before, weight, chances):
         """The sampling distribution of the paper: the update player explores, the other follows its behaviour.
@@ -140,7 +147,7 @@ class OnlineOutcomeSampling(Rule):
         if self.averaging == LAZY:
             arrive(self, table, w, total, self.gamma, before, totals.weight, is_new)
         elif not is_mine:
-            weight *= totals.now / totals.ratio
+            weight *= totals.now
             add_behaviour(regret, total, self.gamma, kept(floats, w, n, self.averages), weight)
         explore = self.epsilon if is_mine else 0.0
         even, greedy = mixing(total, n, self.gamma)
@@ -204,7 +211,7 @@ class OnlineOutcomeSampling(Rule):
         correction *= g / (choice.drawn * choice.after)
         here += choice.chosen * correction
         if choice.player == i:
-            weight = 1.0 / (choice.own * g * memory.totals[0].ratio)
+            weight = 1.0 / (choice.own * g)
             signed = weight if i == 0 else -weight
             for k in range(n):
                 regret[k] += signed * ((then[k] if self.baseline != NO_BASELINE else 0.0) - here)

@@ -23,7 +23,7 @@ from unseen.game import CHANCE, TERMINAL
 from unseen.search.aim import FREE, LOST, arrived, edges
 from unseen.search.joint_rules import NOTHING
 from unseen.search.root import move
-from unseen.search.rules import PER_HISTORY, RUNNING
+from unseen.search.rules import PER_HISTORY
 from unseen.tabular.table import (
     NOWHERE,
     actions,
@@ -80,9 +80,9 @@ def draw_action(game, s, p, node, is_led, aim, n, work):
 
 
 @piece
-def mixture(weighting, delta, ratio):
-    """delta s1 / s2 + 1 - delta, by which weights are divided; not if they are divided by a running mean instead."""
-    return 1.0 if weighting == RUNNING else delta * ratio + 1.0 - delta
+def mixture(delta, ratio):
+    """delta s1 / s2 + 1 - delta, by which weights are divided."""
+    return delta * ratio + 1.0 - delta
 
 
 class SetTree(Compiled):
@@ -151,7 +151,7 @@ class SetTree(Compiled):
                 choice.drawn = drawn
                 choice.own = own
                 choice.before = g
-                choice.after = mixture(rule.weighting, delta, ratio)
+                choice.after = mixture(delta, ratio)
                 choice.baseline = rule.find_baselines(game, s, p, key0, key1, may_grow, memory, w, work.out)
                 rule.drew(memory, choice, flights.then[f, depth], n, total)
                 depth += 1
@@ -167,7 +167,7 @@ class SetTree(Compiled):
             p = game.player(s)
             if node >= 0:
                 node = arrived(game, s, node, aim)
-            g = mixture(rule.weighting, delta, ratio)
+            g = mixture(delta, ratio)
         flight.key0 = key0
         flight.key1 = key1
         flight.steps = steps
@@ -211,7 +211,7 @@ class JointTree(Compiled):
                     return False
             both, m = n_actions(table.halves, w), n_second(table.halves, w)
             n = both - m
-            pair = rule.fill(memory, w, n, m)
+            pair = rule.fill(memory, w, n, m, work.rng)
             rule.choose(memory, w, n, m, i, 1.0 / own, pair != NOTHING, work.chances)
             if pair == NOTHING:
                 first, second = pick(work.chances, 0, n, 1.0, work.rng), pick(work.chances, n, m, 1.0, work.rng)
