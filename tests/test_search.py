@@ -884,6 +884,24 @@ def test_later_simulations_count_more_if_asked():
         assert searcher.learnt.table.floats[mine] - start == pytest.approx(want)
 
 
+def test_a_target_that_takes_too_long_is_sampled():
+    """The time to find out where the play can be is part of a move's: what is not done by then is done percept by percept."""
+    game = load("leduc_poker")
+    position = Position(game, [4, 1, 2])
+    searcher = Searcher(game, OnlineOutcomeSampling(), targeting="infoset", seed=1)
+    for until, is_exact in ((0.0, False), (np.inf, True)):
+        searcher.aim(1, position.seen(1), until)
+        assert searcher.target.is_exact == is_exact
+        searcher.run(2000)
+    agent = unseen.make_agent("oos(seconds=1e-6)", game)
+    agent.begin(game, 1, seed=1)
+    for percept in position.seen(1):
+        agent.observe(percept)
+    agent.choose(position.actions)
+    assert not agent.searcher.target.is_exact
+    assert agent.searcher.simulations >= 1
+
+
 def test_deep_games_keep_their_numbers():
     """Hundreds of moves: weights are bounded, and beliefs of more than 2^1000 histories are drawn evenly."""
     game = Long(rounds=600, told=1)

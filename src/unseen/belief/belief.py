@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random as python_random
 from collections.abc import Iterable, Iterator
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -32,11 +33,12 @@ class Belief:
     - `to_move`: only histories at which this player moves; None: any.
     - `cap`: the most states in a layer of the trellis. Beyond that there is none, and `exact` is False.
     - `shortest`: leave out histories that go on, in silence, from one that fits already.
+    - `until`: when `time.perf_counter()` is this, give the trellis up, as if the cap had been met.
     """
 
     def __init__(
         self, game: Game | str, viewer: int, seen: Iterable[Percept], to_move: int | None = None, cap: int = DEFAULT_CAP,
-        shortest: bool = False,
+        shortest: bool = False, until: float = inf,
     ) -> None:  # fmt: skip
         if viewer not in (0, 1, PUBLIC):
             raise UnseenError(f"viewer is {viewer!r}, but must be 0, 1 or PUBLIC ({PUBLIC}).")
@@ -45,7 +47,7 @@ class Belief:
         self.game = game = load(game)
         self.viewer, self.to_move, self.cap = viewer, to_move, cap
         self.seen = tuple(Percept(*percept) for percept in seen)
-        built = build(game, viewer, self.seen, to_move, cap, shortest)
+        built = build(game, viewer, self.seen, to_move, cap, shortest, until)
         self.exact = built is not None
         """Whether there is a trellis, i.e. no layer was larger than the cap."""
         if built is not None:

@@ -7,6 +7,8 @@ the end cannot be reached, so the edges of a node are exactly the moves that sta
 
 from __future__ import annotations
 
+from math import inf
+from time import perf_counter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +22,8 @@ from unseen.game import PUBLIC, TERMINAL, Game
 from unseen.position import Percept
 
 NODES, EDGES = 0, 1
+NODES_PER_CALL = 20_000
+"""So that the clock is looked at in between."""
 ANYONE = -9
 """In place of a player to move: whoever it is."""
 BROKEN = -1
@@ -42,9 +46,12 @@ class Trellis(NamedTuple):
 
 
 def build(
-    game: Game, viewer: int, seen: tuple[Percept, ...], to_move: int | None, cap: int, shortest: bool
+    game: Game, viewer: int, seen: tuple[Percept, ...], to_move: int | None, cap: int, shortest: bool, until: float = inf
 ) -> Trellis | None:  # fmt: skip
-    """The trellis before the backward pass; None if a layer has more than `cap` nodes."""
+    """The trellis before the backward pass.
+
+    None if a layer has more than `cap` nodes, or if it is not done when `time.perf_counter()` is `until`.
+    """
     room = 256
     states, matched, ends = game.new_states(room), np.zeros(room, np.int64), np.zeros(room, np.bool_)
     first, action, child = np.zeros(room + 1, np.int64), np.zeros(room, np.int64), np.zeros(room, np.int64)
@@ -60,13 +67,14 @@ def build(
         depth += 1
         slots = np.full(1 << max(8, int(np.log2(4 * (high - low)))), -1, np.int64)
         while low < high:
-            low = extend(game, trellis, _bytes(trellis), low, high, viewer, percepts, mover, shortest, slots, *arrays, sizes)
+            stop = min(low + NODES_PER_CALL, high)
+            low = extend(game, trellis, _bytes(trellis), low, stop, high, viewer, percepts, mover, shortest, slots, *arrays, sizes)
             if low == BROKEN:
                 raise GameFault(f"{game.spec}: actions() returns a number of actions that it must not; `unseen check` says where.")
             layer = int(sizes[NODES]) - high
-            if layer > cap:
+            if layer > cap or perf_counter() > until:
                 return None
-            if low < high:  # out of room: extend what is short and enter this layer's nodes in a larger table
+            if low < stop:  # out of room: extend what is short and enter this layer's nodes in a larger table
                 trellis = _grown(trellis, int(sizes[NODES]), int(sizes[EDGES]), game.width)
                 slots = np.full(2 * max(len(slots), 1 << int(np.log2(4 * (layer + game.width)))), -1, np.int64)
                 enter_all(trellis, _bytes(trellis), slots, high, sizes[NODES])
@@ -151,10 +159,13 @@ def match_percept(percepts, t, own, public, private):
 
 
 @kernel
-def extend(game, trellis, raw, low, high, viewer, percepts, to_move, shortest, slots, out, tell, sizes):
-    """Add the children of nodes `low` to `high`. Returns the first node that was not done because room was short."""
+def extend(game, trellis, raw, low, stop, high, viewer, percepts, to_move, shortest, slots, out, tell, sizes):
+    """Add the children of nodes `low` to `stop` of the layer that ends at `high`.
+
+    Returns the first node that was not done, because room was short.
+    """
     width = len(out)
-    for node in range(low, high):
+    for node in range(low, stop):
         nodes, edges = sizes[NODES], sizes[EDGES]
         if nodes + width > len(trellis.states) or edges + width > len(trellis.action) or 2 * (nodes - high + width) > len(slots):
             return node
@@ -182,7 +193,7 @@ def extend(game, trellis, raw, low, high, viewer, percepts, to_move, shortest, s
             trellis.child[sizes[EDGES]] = child
             sizes[EDGES] += 1
         trellis.first[node + 1] = sizes[EDGES]
-    return high
+    return stop
 
 
 # Counting and drawing ------------------------------------------------------------------------------------------------------

@@ -30,7 +30,7 @@ Rate = tuple[float, float, float]
 OPPONENTS = ("random", "teacher")
 SHARPNESS = 3.0
 """The power to which probabilities of networks are raised in matches beyond the paper."""
-BUDGETS = (65_000, 66_000, 66_000, 20_000)
+BUDGETS = (65_000, 66_000, 66_000, 15_000)
 """Simulations of a decision of self-play in tables 1, 3, 4 and 2: about what 200,000 state changes are, see WHY."""
 TEACHER_DELTA, TEACHER_SIMULATIONS = 0.4, 20_000
 TEACHER = f"oos(weighting=scaled, delta={TEACHER_DELTA}, simulations={TEACHER_SIMULATIONS})"

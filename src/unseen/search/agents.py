@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,8 @@ from unseen.stacked.openness import open_history
 
 FINALS = ("visits", "max")
 BY_GAME = "by_game"
+AIMING = 0.5
+"""The part of a move's time that finding out where the play can be may take."""
 BANDITS: dict[str, type[Bandit]] = {"ucb": UpperConfidence, "regret_matching": RegretMatching, "exp3": Exp3}
 
 
@@ -70,7 +73,8 @@ class SearchAgent(Declared, Agent):
 
     def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
         began = time.perf_counter()
-        self.searcher.aim(self.seat, self.seen)
+        seconds = self.budget.seconds
+        self.searcher.aim(self.seat, self.seen, began + AIMING * seconds if seconds else inf)
         self.search(began)
         found = self.searcher.behaviour(self.seat, self.seen, len(actions))
         if FINALS[self.final] == "max":

@@ -10,6 +10,7 @@ simulation was is known in either case.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -52,10 +53,13 @@ def no_aim() -> Aim:
     return Aim(np.zeros(1, np.int64), none, none, none, np.zeros(0, np.bool_), np.zeros(0), NO_PERCEPTS, 0, ANYONE, True, False)
 
 
-def aim_at(game: Game, viewer: int, seen: Iterable[Percept], cap: int = DEFAULT_CAP) -> Aim:
-    """The histories that fit what a player has seen and at which it moves; or, for PUBLIC, that fit what everybody has seen."""
+def aim_at(game: Game, viewer: int, seen: Iterable[Percept], cap: int = DEFAULT_CAP, until: float = inf) -> Aim:
+    """The histories that fit what a player has seen and at which it moves; or, for PUBLIC, that fit what everybody has seen.
+
+    Without a trellis if that is larger than `cap` or not done by the time `until`.
+    """
     to_move = None if viewer == PUBLIC else viewer
-    belief = Belief(game, viewer, seen, to_move, cap, shortest=True)
+    belief = Belief(game, viewer, seen, to_move, cap, shortest=True, until=until)
     percepts = np.array(belief.seen, np.int64).reshape(-1, 3)
     mover = ANYONE if to_move is None else to_move
     if not belief.exact:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Iterable, Sequence
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -115,14 +116,17 @@ class Searcher(Declared):
 
     # Where simulations go -----------------------------------------------------------------------------------------------------
 
-    def aim(self, player: int, seen: Iterable[Percept]) -> None:
-        """Lead simulations to where `player`, who is to move, has seen the percepts `seen`."""
+    def aim(self, player: int, seen: Iterable[Percept], until: float = inf) -> None:
+        """Lead simulations to where `player`, who is to move, has seen the percepts `seen`.
+
+        If the belief is not known when `time.perf_counter()` is `until`, percepts are compared as they come.
+        """
         targeting = TARGETINGS[self.targeting]
         if targeting == "public":
             shared = [Percept(0, percept.public, 0) for percept in seen if percept.public]
-            self.target = aim_at(self.game, PUBLIC, shared, self.cap)
+            self.target = aim_at(self.game, PUBLIC, shared, self.cap, until)
         elif targeting == "infoset":
-            self.target = aim_at(self.game, player, seen, self.cap)
+            self.target = aim_at(self.game, player, seen, self.cap, until)
 
     def begin_at(self, roots: Roots) -> None:
         """Let simulations begin at `roots` from now on (see unseen.search.root), and be led nowhere."""
