@@ -36,7 +36,7 @@ COMPARED = (
 """Game, algorithm, and the least ratio to aim for."""
 GOALS = (("leduc_poker", 1e-6, 60), ("liars_dice", 1e-4, 60), ("ii_goofspiel(cards=6)", 1e-3, 300))
 """Game, exploitability (sum) to reach, and the most seconds to try."""
-VARIANTS = ("cfr", "cfr+", "linear_cfr", "dcfr", "pcfr+", "damped_pcfr+")
+VARIANTS = ("cfr", "cfr+", "linear_cfr", "dcfr", "pcfr+", "sapcfr+")
 
 
 def main() -> None:

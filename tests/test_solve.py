@@ -145,7 +145,7 @@ def test_the_family_converges_and_none_stalls(name, alternating):
 
 
 def test_the_best_variants_solve_leduc_and_liars_dice():
-    for spec, name, iterations, bound in (("leduc_poker", "damped_pcfr+", 20_000, 1e-6), ("liars_dice", "dcfr", 2_500, 1e-4)):
+    for spec, name, iterations, bound in (("leduc_poker", "sapcfr+", 20_000, 1e-6), ("liars_dice", "dcfr", 2_500, 1e-4)):
         form = SequenceForm(spec)
         solver = make_solver(name, form.game, form)
         solver.run(iterations)

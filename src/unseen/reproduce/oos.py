@@ -36,9 +36,9 @@ STITCHED = ("ISMCTS", "IST", "PST", "VR-PST")
 WHY = """\
 - *Table 1.* The paper searches for 1 and 5 seconds on a machine of 2014 and does not say how many simulations that was; here a
   search has 20,000 and 100,000, which takes a sixtieth and a twelfth of a second. At the first move of the game nothing public
-  has happened, and at the second one bid, so there PST is all or nearly plain outcome sampling: that has an exploitability of 0.44 after 1 million simulations
-  and 0.24 after 5 million (`python benchmarks/search.py --start`). So a factor of two to three between our columns and the
-  paper's is one of budget.
+  has happened, and at the second one bid, so there PST is all or nearly plain outcome sampling: that has an exploitability of
+  0.44 after 1 million simulations and 0.24 after 5 million (`python benchmarks/search.py --start`). So a factor of two to three
+  between our columns and the paper's is one of budget.
 - *Win rates against ISMCTS* grow with simulations, from a third with 4,000 to about 60% with 100,000; the mean over all budgets
   is below the paper's 55 to 60% because it includes the small ones. ISMCTS is ahead while simulations are few, and then stays
   where it is.

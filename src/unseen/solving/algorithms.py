@@ -68,9 +68,10 @@ ALGORITHMS = {
         "pcfr+", "CFR+ that expects the next regrets to be like the last.",
         "G. Farina, C. Kroer and T. Sandholm, Faster game solving via predictive Blackwell approachability, 2021",
     ),
-    "damped_pcfr+": _family(
-        "damped_pcfr+", "The same, trusting a third of that expectation. Often the fastest where great precision is wanted.",
-        "after G. Farina, C. Kroer and T. Sandholm, Faster game solving via predictive Blackwell approachability, 2021",
+    "sapcfr+": _family(
+        "sapcfr+", "The same, with a third of that expectation. Often the fastest where great precision is wanted.",
+        "SAPCFR+: L. Meng, T. Yang, Y. Zhang, Z. Ge and Y. Gao, Faster game solving via asymmetry of step sizes, 2026 (its "
+        "alpha is 2, so a third of the last regrets is added)",
     ),
     "vanilla_cfr": Algorithm(
         "CFR by walking the game, without a stored tree. Pruning leaves out what the opponent's behaviour never does, which "

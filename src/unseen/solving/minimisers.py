@@ -61,6 +61,7 @@ MINIMISERS: dict[str, dict[str, Value]] = {
     "linear_cfr": {"alpha": 1.0, "beta": 1.0, "gamma": 1.0},
     "dcfr": {"alpha": 1.5, "beta": 0.0, "gamma": 2.0},
     "pcfr+": {"floor": True, "prediction": 1.0, "gamma": 2.0},
-    "damped_pcfr+": {"floor": True, "prediction": 1.0 / 3.0, "gamma": 2.0},
+    "sapcfr+": {"floor": True, "prediction": 1.0 / 3.0, "gamma": 2.0},
 }
-"""The published members: Zinkevich et al. 2007; Tammelin 2014; Brown and Sandholm 2019 (two); Farina et al. 2021; damped."""
+"""The published members: Zinkevich et al. 2007; Tammelin 2014; Brown and Sandholm 2019 (two); Farina et al. 2021; Meng et al.
+2026."""
