@@ -119,7 +119,7 @@ def test_loading_by_name():
     ("kuhn_poker(card=3)", "no parameter 'card'; the parameters are: cards .default 3."),
     ("xi(a=1)", "the parameters are: none"),
     ("kuhn_poker(cards=1)", "cards is 1, but must be a whole number from 2 to 5000"),
-    ("kuhn_poker(cards=2.5)", "cards is '2.5', but must be"),
+    ("kuhn_poker(cards=2.5)", "cards is 2.5, but must be"),
     ("kuhn_poker(cards=three)", "cards is 'three', but must be"),
     ("kuhn_poker(cards=True)", "cards is True, but must be"),
     ("leduc_poker(suits_seen=2)", "suits_seen is 2, but must be true or false"),
@@ -137,6 +137,12 @@ def test_wrong_names_get_sentences(spec, words, monkeypatch):
     monkeypatch.chdir(ROOT)
     with pytest.raises(UnseenError, match=words):
         load(spec)
+
+
+def test_numbers_arrive_as_numbers_and_what_is_in_quotes_as_a_word():
+    assert parse("x(a=0.5, b=-.5, c=1e-3, d=2.)")[1] == {"a": 0.5, "b": -0.5, "c": 0.001, "d": 2.0}
+    assert parse("x(a=a.1, b=1.2.3, c=inf, d=1e999, e=1e)")[1] == {"a": "a.1", "b": "1.2.3", "c": "inf", "d": "1e999", "e": "1e"}
+    assert parse("""x(a='0.5', b="c, d=e", f=Bob's, g=)""")[1] == {"a": "0.5", "b": "c, d=e", "f": "Bob's", "g": ""}
 
 
 def test_nothing_in_a_name_is_evaluated():

@@ -11,6 +11,7 @@ import importlib.util
 import re
 import sys
 from collections.abc import Iterable
+from math import isfinite
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +19,11 @@ from typing import Any
 from unseen.errors import RuleError, UnseenError
 from unseen.game import Game
 from unseen.games import REGISTRY
+
+FLOAT = re.compile(r"-?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)?")
+QUOTED = re.compile(r""""[^"]*"|'[^']*'""")
+PARTS = re.compile(rf"[^,=]*=\s*(?:{QUOTED.pattern})\s*(?=,|$)|[^,]+")
+"""What commas separate, unless they stand in quotes."""
 
 
 def load(spec: str | Game | type[Game]) -> Game:
@@ -58,15 +64,16 @@ def registered(name: str) -> type[Game]:
 
 
 def parse(spec: str, what: str = "game") -> tuple[str, dict[str, Any]]:
-    """Split `name(a=1, b=2)` into its name and parameters. Values are numbers, true or false, or words; nothing is evaluated.
+    """Split `name(a=1, b=0.5)` into its name and parameters. Values are numbers, true or false, or words; nothing is evaluated.
 
-    `what` is what the string names, for messages.
+    A number is written in digits, with a point or an exponent if need be: `3`, `-0.5`, `1e-3`. Anything else is a word (`inf` and
+    `a.1`, too), and so is whatever stands in quotes, which may have commas in it. `what` is what the string names, for messages.
     """
     found = re.fullmatch(r"\s*(.*\.py:\w+|[^()]*?)\s*(?:\((.*)\))?\s*", spec)
     if found is None:
         raise UnseenError(f"{what} {spec!r}: it is not of the form name or name(parameter=value, ...); is a bracket missing?")
     parameters: dict[str, Any] = {}
-    for part in filter(None, (p.strip() for p in (found[2] or "").split(","))):
+    for part in filter(None, (p.strip() for p in PARTS.findall(found[2] or ""))):
         key, equals, value = (p.strip() for p in part.partition("="))
         if not equals or not key.isidentifier():
             raise UnseenError(f"{what} {spec!r}: {part!r} is not of the form parameter=value.")
@@ -76,10 +83,14 @@ def parse(spec: str, what: str = "game") -> tuple[str, dict[str, Any]]:
     return found[1], parameters
 
 
-def _literal(text: str) -> bool | int | str:
+def _literal(text: str) -> bool | int | float | str:
     if text.lower() in ("true", "false"):
         return text.lower() == "true"
-    return int(text) if re.fullmatch(r"-?\d{1,19}", text) else text
+    if re.fullmatch(r"-?\d{1,19}", text):
+        return int(text)
+    if FLOAT.fullmatch(text) and isfinite(float(text)):
+        return float(text)
+    return text[1:-1] if QUOTED.fullmatch(text) else text
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
