@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -84,14 +85,18 @@ class Faulty(RandomAgent):
 
 @pytest.mark.parametrize(("how", "words"), [
     ("raise", "raised KeyError: 'lost'"), ("illegal", "chose 99, which is not among the legal actions [0, 1]"),
-    ("nonsense", "returned 'fold', which is not an action"), ("short", "sum to 0.5, not to 1"), ("negative", "not for the legal"),
-    ("nan", "not for the legal"), ("foreign", "not for the legal"), ("impossible", "to which it had given no probability"),
+    ("nonsense", "returned 'fold', which is not an action"), ("short", "sum to 0.5, not to 1"),
+    ("negative", "gave action 1 the probability -1.0, which is not a number from 0 to 1"), ("nan", "action 0 the probability nan"),
+    ("foreign", "gave a probability to 99, which is not among the legal actions [0, 1]"),
+    ("impossible", "to which it had given no probability"),
     ("slow", "s for a move, which may take 0.01 s"), ("begin", "raised RuntimeError: not ready"), ("observe", "what is this?"),
 ])  # fmt: skip
-def test_faults_are_named_and_forfeit_the_game(how, words, monkeypatch):
-    """By name, seat and history; the game is lost with the largest payoff; and the match goes on."""
+def test_faults_are_named_and_forfeit_the_game_if_that_is_asked_for(how, words, monkeypatch):
+    """By name, seat and history. Then the game is lost with the largest payoff, and the match goes on."""
     monkeypatch.setattr(referee, "time", Faulty.clock)
-    found = match(KUHN, Faulty(how), RandomAgent(), games=6, limit=0.01)
+    with pytest.raises(unseen.AgentFault, match=re.escape(words)):
+        match(KUHN, Faulty(how), RandomAgent(), games=6, limit=0.01)
+    found = match(KUHN, Faulty(how), RandomAgent(), games=6, limit=0.01, forfeits=True)
     assert len(found.games) == 6
     at_fault = [played for played in found.games if played.fault]
     assert at_fault
@@ -103,6 +108,10 @@ def test_faults_are_named_and_forfeit_the_game(how, words, monkeypatch):
             assert words in str(played.fault)
             assert f"player {k % 2 + 1}" in str(played.fault)
             assert str(list(played.history)) in str(played.fault)
+    count = found.as_dict()["forfeits"][0]
+    assert count == len(at_fault)
+    assert found.rows()["games forfeited by the first"].startswith(f"{count}: agent 'faulty-{how}', player 1, ")
+    assert found.rows()["games forfeited by the second"] == "0"
 
 
 class Broken(load(KUHN).__class__):

@@ -43,6 +43,21 @@ def test_commands_in_documents_run(name, tmp_path):
         assert done.returncode == 0, (command, done.stderr)
 
 
+def test_the_agent_of_ones_own_plays(tmp_path):
+    """What the page on tournaments shows of it, its error included."""
+    _, _, rest = (ROOT / "docs/arena.md").read_text().partition("## Agents of your own")
+    section = rest.partition("\n## ")[0]
+    (tmp_path / "my_agents.py").write_text(re.findall(r"```python\n(.*?)```", section, re.DOTALL)[0])
+    commands = re.findall(r"```sh\n(.*?)```", section, re.DOTALL)[0].splitlines()
+    assert len(commands) == 4
+    for command in commands:
+        done = run_cli(*shlex.split(command)[1:], cwd=tmp_path)
+        assert done.returncode == 0, (command, done.stderr)
+    done = run_cli("match", "kuhn_poker", "my_agents.py:Shy(p=2)", "random", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == re.findall(r"```text\n(.*?)```", section, re.DOTALL)[0]
+
+
 def test_pages_are_up_to_date():
     described = importlib.util.spec_from_file_location("make_pages", ROOT / "docs/make_pages.py")
     make_pages = importlib.util.module_from_spec(described)

@@ -87,6 +87,7 @@ def test_only_one_room_knows_numba():
 
 
 RESULTS = {
+    "AgentFault",
     "Choice", "Comparison", "Convergence", "DepthLimited", "Extraction", "Enumeration", "Equilibrium", "Evaluation", "Info",
     "Learned", "Losses", "Match", "Measured", "Percept", "Playouts", "RuleError", "Solved",
     "Tournament", "Values",

@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from unseen.compiling import kernel, piece
-from unseen.errors import BeliefTooLarge, GameFault, RuleError, StrategyFileError, UnseenError
+from unseen.errors import AgentFault, BeliefTooLarge, GameFault, RuleError, StrategyFileError, UnseenError
 from unseen.game import CHANCE, PUBLIC, TERMINAL, Game
 from unseen.loading import game_names, load
 from unseen.options import parameter
@@ -98,7 +98,7 @@ _LATER = {
 _MODULES = {"rules": "search.rules", "testing": "testing"}
 
 __all__ = [
-    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "Belief", "BeliefTooLarge", "Budget", "Choice", "Cluster", "Comparison",
+    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "AgentFault", "Belief", "BeliefTooLarge", "Budget", "Choice", "Cluster", "Comparison",
     "Convergence", "DepthLimited", "Encoding", "Enumeration", "Equilibrium", "Evaluation", "Extraction", "Game", "GameFault",
     "Info", "Learned", "Losses", "Match", "Measured", "Network", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError",
     "Searcher", "SequenceForm", "Solved", "Strategy", "StrategyFileError", "Tournament", "UnseenError", "Values", "Worlds",

@@ -50,6 +50,8 @@ class Agent(ABC):
     """A player. Subclasses write `choose`; what was seen is in `seen`, the seat in `seat`."""
 
     name = "agent"
+    is_person = False
+    """Whether it is a person at the terminal, who speaks there, takes its time, and may leave."""
     game: Game
     seat: int
     seen: list[Percept]
@@ -69,8 +71,7 @@ class Agent(ABC):
 
     def act(self, actions: Sequence[int]) -> Choice:
         """Choose among the legal `actions`, and draw from that."""
-        chances = self.choose(actions)
-        return Choice(self.rng.choices(list(chances), list(chances.values()))[0], chances)
+        return draw(self.rng, self.choose(actions))
 
     def thinks(self, budget: Budget | None) -> str:
         """What it spends on a move if `budget` is what the match gives, in words that follow its name."""
@@ -112,6 +113,11 @@ class Agent(ABC):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name}>"
+
+
+def draw(rng: random.Random, chances: Mapping[int, float]) -> Choice:
+    """An action drawn from its distribution."""
+    return Choice(rng.choices(list(chances), list(chances.values()))[0], chances)
 
 
 @dataclass(frozen=True)

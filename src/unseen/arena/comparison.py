@@ -129,11 +129,8 @@ def compare(
 
 def strategy_of(game: Game, name: str, seed: int | None, workers: Workers, progress: bool | None, **known: Any) -> Strategy:
     """The strategy that an agent plays; what else is `known` is for `extract`."""
-    agent = make_agent(name, game)
-    if isinstance(agent, RandomAgent):
+    if type(make_agent(name, game)) is RandomAgent:
         return Strategy.uniform(game)
-    if (whole := agent.whole(known.get("walked"), progress)) is not None:
-        return whole
     found = extract(game, name, seed=seed, workers=workers, progress=progress, **known)
     if not found.is_complete:
         raise KeyboardInterrupt
@@ -213,8 +210,6 @@ def played_pairs(
             played = match(game, first, second, 2 * games, seed=seed, workers=workers, budget=budget, progress=progress)
             if played.stopped:
                 raise KeyboardInterrupt
-            if played.faults:
-                raise UnseenError(f"{played.faults[0].fault}.")
             for start, names in enumerate(((first, second), (second, first))):
                 found[names] = _pair(names, np.array([one.payoffs[0] for one in played.games[start::2]]))
     return [found[first, second] for first in agents for second in agents]

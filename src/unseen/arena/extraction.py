@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.agents import Agent, Budget
+from unseen.agents import Budget
+from unseen.arena.asking import Asked
 from unseen.arena.measures import measure
-from unseen.arena.names import check_agent, make_agent
+from unseen.arena.names import asked, check_agent
 from unseen.enumeration.symmetry import Images, reduction
 from unseen.enumeration.walker import Enumeration
 from unseen.enumeration.whole import enumerate_game
@@ -98,14 +99,14 @@ def extract(
     """
     game, began = load(game), time.perf_counter()
     check_agent(agent, game)
-    asked = make_agent(agent, game)
+    agent_asked = asked(agent, game)
     for who in (0, 1):
-        asked.begin(game, who, 0, budget)
-        if seed is None and not asked.is_certain:
+        agent_asked.begin(game, who, 0, budget)
+        if seed is None and not agent_asked.is_certain:
             raise UnseenError(f"agent {agent!r} draws random numbers, so its strategy depends on a seed: give one.")
-    if (whole := asked.whole(walked, progress)) is not None:
+    if (whole := agent_asked.whole(walked, progress)) is not None:
         return Extraction(agent, whole, len(whole), time.perf_counter() - began)
-    if asked.question is None:
+    if agent_asked.question is None:
         path = None if save is None else Path(save)
         found = measure(
             game, agent, "stitching", seed=seed or 0, workers=workers, budget=budget, save=path, resume=resume, progress=progress,
@@ -157,11 +158,11 @@ def all_questions(
     """The different questions, and which one each information set asks. Agents are kept only on the way to where it has come."""
     recall, sets = walked.recall, walked.sets
     below, set_at = ways_to(recall.parent, sets.node)
-    asked = make_agent(agent, game)
-    stack: list[tuple[int, Agent]] = []
+    first = asked(agent, game)
+    stack: list[tuple[int, Asked]] = []
     for who in (1, 0):
-        asked.begin(game, who, 0, budget)
-        stack.append((who, asked.fork(0)))
+        first.begin(game, who, 0, budget)
+        stack.append((who, first.fork(0)))
     known: dict[bytes, int] = {}
     questions: list[Question] = []
     number = np.zeros(len(sets.player), np.int64)
@@ -206,7 +207,7 @@ class Asking:
     """Asks an agent some questions; a row is how many, and the probabilities of all actions for each."""
 
     def __init__(self, game: Game, agent: str, seed: int, budget: Budget | None) -> None:
-        self.game, self.agent, self.seed, self.budget = game, make_agent(agent, game), seed, budget
+        self.game, self.agent, self.seed, self.budget = game, asked(agent, game), seed, budget
 
     def __call__(self, task: Sequence[Question]) -> NDArray[np.float64]:
         row = np.zeros((PER_TASK, self.game.num_actions))

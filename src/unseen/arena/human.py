@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from unseen.agents import Agent, Budget
+from unseen.arena.asking import Asked
 from unseen.arena.referee import Played
 from unseen.belief.belief import Belief
 from unseen.errors import BeliefTooLarge, UnseenError
@@ -27,6 +28,7 @@ class HumanAgent(Agent):
     """Asks a person. `ask` reads a line, `say` shows one."""
 
     name = "you"
+    is_person = True
     moves = 0
     """How many moves of the game this player has been told of."""
 
@@ -34,7 +36,8 @@ class HumanAgent(Agent):
         self, ask: Callable[[str], str] = input, say: Callable[[str], Any] = print, adviser: Agent | None = None,
         show: Callable[[Result], Any] = print,
     ) -> None:  # fmt: skip
-        self.ask, self.say, self.adviser, self.show = ask, say, adviser, show
+        self.ask, self.say, self.show = ask, say, show
+        self.adviser = Asked(adviser) if adviser is not None else None
 
     def choose(self, actions: Sequence[int]) -> Mapping[int, float]:
         """One of the actions, for sure."""
@@ -110,8 +113,8 @@ class HumanAgent(Agent):
             for percept in self.seen[max(self.asked, 0) :]:
                 self.adviser.observe(percept)
             self.asked = len(self.seen)
-            if hasattr(self.adviser, "explain"):
-                self.show(self.adviser.explain())
+            if hasattr(self.adviser.agent, "explain"):
+                self.show(self.adviser.call("explain"))
                 return
             view, chances = self.view(), sorted(self.adviser.choose(actions).items(), key=lambda pair: -pair[1])
             self.say("  ".join(f"{view.describe(a) if view else a} {p:.3f}" for a, p in chances if p >= 0.0005))

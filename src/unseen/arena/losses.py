@@ -17,9 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.agents import Agent, Budget
+from unseen.arena.asking import Asked
 from unseen.arena.intervals import for_json, margin, of_pairs, plus_minus
 from unseen.arena.matches import first_seat
-from unseen.arena.names import check_agent, make_agent
+from unseen.arena.names import asked, check_agent
 from unseen.arena.plans import values_in_a_file
 from unseen.arena.referee import Played, play
 from unseen.errors import UnseenError
@@ -112,16 +113,13 @@ class AgainstOptimal:
 
     def __init__(self, game: Game, agent: str | Agent, seed: int, budget: Budget | None, file: Path) -> None:
         self.game, self.seed, self.budget, self.values = game, seed, budget, Values.load(file, game)
-        self.agent = make_agent(agent, game) if isinstance(agent, str) else agent
-        self.optimal = OptimalAgent(self.values)
+        self.agent, self.optimal = asked(agent, game), Asked(OptimalAgent(self.values))
 
     def __call__(self, k: int) -> NDArray[np.float64]:
         """Simulations, what the agent was expected to lose, and what it got."""
         seat = first_seat(k)
         pair = (self.agent, self.optimal) if seat == 0 else (self.optimal, self.agent)
         played = play(self.game, pair, (self.seed, k), self.budget, of_chance=(self.seed, k // 2))
-        if played.fault is not None:
-            raise UnseenError(f"game {k}: {played.fault}")
         return np.array([self.agent.simulations_made, loss_of(self.values, played, seat), played.payoffs[seat]])
 
 

@@ -5,6 +5,7 @@ Game number k depends on the seed and k alone, so any of them can be played agai
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.agents import Agent, Budget
+from unseen.arena.asking import Asked, Fault
 from unseen.arena.intervals import Z, margin, of_pairs
 from unseen.arena.names import check_agent, make_agent, prepared
 from unseen.arena.referee import Played, play
@@ -50,6 +52,8 @@ class Match(Result):
     """Whether games 0 and 1, 2 and 3, ... have the same chance, with the seats changed."""
     sprt: SPRT | None = None
     """The test that may end it, as it stands."""
+    forfeits: bool = False
+    """Whether an agent at fault loses the game; otherwise its fault would have ended the match."""
 
     @property
     def payoffs(self) -> list[float]:
@@ -92,6 +96,15 @@ class Match(Result):
         return [played for played in self.games if played.fault]
 
     @property
+    def forfeited(self) -> tuple[list[Fault], list[Fault]]:
+        """The faults of both agents, for each of which it has lost a game; that which was named first comes first."""
+        found: tuple[list[Fault], list[Fault]] = ([], [])
+        for k, played in enumerate(self.games):
+            if played.fault:
+                found[played.fault.seat != first_seat(k)].append(played.fault)
+        return found
+
+    @property
     def title(self) -> str:
         return self.game.spec
 
@@ -106,7 +119,8 @@ class Match(Result):
         return {
             "game": self.game.spec, "agents": self.names, "games": len(self.games), "mean": self.mean, "ci": self.ci,
             "wins": self.wins, "draws": self.draws, "losses": self.losses, "rate": rate, "rate_ci": [low, high],
-            "faults": [str(played.fault) for played in self.faults], "stopped": self.stopped, "paired": self.paired,
+            "faults": [str(played.fault) for played in self.faults], "forfeits": [len(mine) for mine in self.forfeited],
+            "stopped": self.stopped, "paired": self.paired,
             **({"sprt": self.sprt.as_dict()} if self.sprt else {}),
         }  # fmt: skip
 
@@ -123,10 +137,9 @@ class Match(Result):
         }
         if self.sprt:
             rows["sequential test"] = str(self.sprt)
-        for name in dict.fromkeys(self.names):
-            mine = [played.fault for played in self.faults if played.fault and played.fault.agent == name]
-            if mine:
-                rows[f"games forfeited by {name}"] = f"{len(mine)}: {mine[0]}" + (" ..." if len(mine) > 1 else "")
+        for which, mine in zip(("first", "second"), self.forfeited, strict=True):
+            if self.forfeits or mine:
+                rows[f"games forfeited by the {which}"] = forfeits_text(mine)
         if self.stopped:
             rows["stopped"] = "by Ctrl-C"
         return rows
@@ -149,6 +162,11 @@ class Match(Result):
         )
         axes.spines[["top", "right"]].set_visible(False)
         return figure
+
+
+def forfeits_text(faults: Sequence[Fault | str]) -> str:
+    """How many there are, and the first one."""
+    return f"{len(faults)}: {faults[0]}" + (" ..." if len(faults) > 1 else "") if faults else "0"
 
 
 def rate_of(scores: NDArray[np.float64], paired: bool) -> tuple[float, float, float]:
@@ -176,23 +194,30 @@ class _Table:
     """Two agents who play one game after the other."""
 
     def __init__(
-        self, game: Game, agents: Sequence[str | Agent], seed: int, budget: Budget | None, limit: float | None, paired: bool
+        self, game: Game, agents: Sequence[str | Agent], seed: int, budget: Budget | None, limit: float | None, paired: bool,
+        forfeits: bool = False, names: Sequence[str] = (),
     ) -> None:  # fmt: skip
-        self.game, self.seed, self.budget, self.limit, self.paired = game, seed, budget, limit, paired
-        self.agents = [make_agent(agent, game) if isinstance(agent, str) else agent for agent in agents]
+        self.game, self.seed, self.budget, self.limit, self.paired, self.forfeits = game, seed, budget, limit, paired, forfeits
+        first, second = (make_agent(agent, game) if isinstance(agent, str) else agent for agent in agents)
+        if first is second:  # each seat needs a memory of its own
+            second = copy.deepcopy(second)
+        self.agents = [Asked(agent, name) for agent, name in zip((first, second), names or ("", ""), strict=True)]
 
     def __call__(self, k: int) -> Played:
         order = self.agents if first_seat(k) == 0 else self.agents[::-1]
         chance = (self.seed, k // 2) if self.paired else None
-        return play(self.game, order, (self.seed, k), self.budget, self.limit, chance)
+        return play(self.game, order, (self.seed, k), self.budget, self.limit, chance, self.forfeits)
 
 
 def match(
     game: Game | str, first: str | Agent, second: str | Agent, games: int = 100, *, seed: int = 0, workers: Workers = None,
     budget: Budget | None = None, limit: float | None = None, paired: bool = False, sprt: tuple[float, float] | None = None,
-    out: Path | None = None, watch: Callable[[Match], None] | None = None, progress: bool | None = None,
+    forfeits: bool = False, out: Path | None = None, watch: Callable[[Match], None] | None = None, progress: bool | None = None,
 ) -> Match:  # fmt: skip
     """Let two agents play `games` games, changing seats after each. Ctrl-C ends the match and keeps the games that were played.
+
+    An agent that raises an exception, answers with what is no strategy or takes too long ends the match with an `AgentFault`,
+    unless there are `forfeits`.
 
     - `game`: a game, or what names one.
     - `first`, `second`: agents, or what names them, such as `"oos(targeting=public, simulations=1000)"` or a strategy file.
@@ -200,9 +225,10 @@ def match(
     - `workers`: processes to use; otherwise one a core if agents are named, or one where they are objects or the game is defined
       in the main program. The result does not depend on it.
     - `budget`: what agents that do not say themselves may spend on a move.
-    - `limit`: an agent that takes more seconds than this for a move loses the game.
+    - `limit`: the most seconds that an agent may take for a move; more are a fault.
     - `paired`: whether both games of a pair have the same chance, as far as their histories let it: the same cards, seats changed.
     - `sprt`: two differences of ratings, (0, 10) say: stop when it is decided by which of them the first agent is stronger.
+    - `forfeits`: whether an agent at fault loses the game, and the match goes on. The result says how often.
     - `out`: a file to which a line of JSON is added for each game, as soon as it has been played.
     - `watch`: a function that is called after each game.
     - `progress`: None shows a bar if a person is watching, True always, False never.
@@ -214,14 +240,15 @@ def match(
     for agent in (first, second):
         if isinstance(agent, str):
             check_agent(agent, game)
-    result, total = Match(game, (names[0], names[1]), seed, paired=paired, sprt=SPRT(*sprt) if sprt else None), 0.0
+    question = SPRT(*sprt) if sprt else None
+    result, total = Match(game, (names[0], names[1]), seed, paired=paired, sprt=question, forfeits=forfeits), 0.0
     is_here = workers is not None or games == 1 or not (isinstance(first, str) and isinstance(second, str))
     if is_here and not isinstance(workers, Cluster):
         workers = min(core_count(workers or 1), games)
     try:
         with watched(progress, f"{names[0]} against {names[1]}", "games") as tick:
             agents = [prepared(agent, game) for agent in (first, second)]
-            for played in run_all(_Table, (game, agents, seed, budget, limit, paired), range(games), workers):
+            for played in run_all(_Table, (game, agents, seed, budget, limit, paired, forfeits, names), range(games), workers):
                 with InterruptsHeld() as interrupts:  # a game is noted everywhere or nowhere
                     result.games.append(played)
                     if out is not None:
@@ -243,13 +270,14 @@ def match(
 
 def replay(
     game: Game | str, first: str | Agent, second: str | Agent, k: int, seed: int = 0, budget: Budget | None = None,
-    paired: bool = False,
+    paired: bool = False, forfeits: bool = False,
 ) -> Played:  # fmt: skip
     """Game number `k` of a match, played again.
 
-    `game`, the agents `first` and `second`, `seed`, `budget` and `paired` are those that `match` was called with.
+    `game`, the agents `first` and `second`, `seed`, `budget`, `paired` and `forfeits` are those that `match` was called with.
     """
-    return _Table(load(game), (first, second), seed, budget, None, paired)(k)
+    names = [agent if isinstance(agent, str) else agent.name for agent in (first, second)]
+    return _Table(load(game), (first, second), seed, budget, None, paired, forfeits, names)(k)
 
 
 def record(result: Match, k: int) -> dict[str, Any]:

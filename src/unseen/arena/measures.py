@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.agents import Agent, Budget
-from unseen.arena.names import check_agent, make_agent, prepared
+from unseen.arena.asking import Asked
+from unseen.arena.names import asked, check_agent, prepared
 from unseen.arena.referee import seeds
 from unseen.enumeration.walk import COUNT, new_sink
 from unseen.enumeration.walker import Enumeration
@@ -230,7 +231,7 @@ class _Measure:
 
     def __init__(self, game: Game, agent: str | Agent, seed: int, budget: Budget | None, found: Enumeration) -> None:
         self.game, self.seed, self.budget, self.found = game, seed, budget, found
-        self.agent = make_agent(agent, game) if isinstance(agent, str) else agent
+        self.agent = asked(agent, game)
         self.trees = treeplex(self.found, 0), treeplex(self.found, 1)
 
 
@@ -269,7 +270,7 @@ class Stitching(_Measure):
         spent = time.perf_counter() - began
         return _for_player(player, np.concatenate(places), np.concatenate(amounts), searches, simulations, spent)
 
-    def search(self, agent: Agent, player: int, j: int) -> tuple[Agent, Floats]:
+    def search(self, agent: Asked, player: int, j: int) -> tuple[Asked, Floats]:
         """The agent as it is after a search at set `j`, coming from the set before; and its distribution there."""
         tree = self.trees[player]
         agent = agent.fork(seeds(self.seed, player, int(tree.keys[j]))[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from unseen.agents import Agent, Kind, RandomAgent, StrategyAgent
+from unseen.arena.asking import Asked, made
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import class_in_file, load, nearest, parse
@@ -46,12 +47,17 @@ def make_agent(spec: str, game: Game | str) -> Agent:
         raise UnseenError(f"agent {spec!r}: there is no such strategy file.")
     name, given = parse(spec, "agent")
     if ".py:" in name or name.endswith(".py"):
-        return _own_agent(name, given)
+        return _own_agent(spec, name, given)
     if name not in AGENTS:
         near = nearest(name, AGENTS)
         hint = f"; did you mean {near!r}?" if near else "."
         raise UnseenError(f"agent {name!r} is unknown{hint} The agents are: {', '.join(AGENTS)}, or the path of a strategy file.")
     return AGENTS[name].make(game, spec, read_all(f"agent {name}", AGENTS[name].options, given, "option"))
+
+
+def asked(agent: str | Agent, game: Game) -> Asked:
+    """An agent, made if it is named, as commands ask it."""
+    return Asked(make_agent(agent, game), agent) if isinstance(agent, str) else Asked(agent)
 
 
 def prepared(spec: str | Agent, game: Game) -> str | Agent:
@@ -60,13 +66,10 @@ def prepared(spec: str | Agent, game: Game) -> str | Agent:
     return make_agent(spec, game) if is_named and parse(spec, "agent")[0] == "solved" else spec  # type: ignore[arg-type]
 
 
-def _own_agent(name: str, given: dict[str, object]) -> Agent:
+def _own_agent(spec: str, name: str, given: dict[str, object]) -> Agent:
     """An agent of a user's own."""
     cls = class_in_file(name, Agent, "agent")
-    try:
-        agent: Agent = cls(**given)
-    except TypeError as error:
-        raise UnseenError(f"agent {name!r}: it cannot be made: {error}.") from error
+    agent = made(spec, cls, given)
     if "name" not in vars(agent) and cls.name == Agent.name:
-        agent.name = name
+        agent.name = spec
     return agent

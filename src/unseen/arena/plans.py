@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.agents import Agent, Budget
+from unseen.arena.asking import Asked
 from unseen.arena.intervals import for_json, margins, plus_minus
 from unseen.arena.names import AGENTS, check_agent, make_agent
 from unseen.arena.referee import seeds
@@ -179,18 +180,19 @@ class ByDepth:
         starts: Sequence[tuple[int, ...]], file: Path,
     ) -> None:  # fmt: skip
         self.game, self.seed, self.budget, self.depths, self.starts = game, seed, budget, depths, starts
-        self.agent, self.values = _joint_agent(agent, game), Values.load(file, game)
+        self.joint, self.values = _joint_agent(agent, game), Values.load(file, game)
+        self.agent = Asked(self.joint, agent if isinstance(agent, str) else "")
         self.worths = [self.values.at(start).value for start in starts]
 
     def __call__(self, task: tuple[int, int]) -> Floats:
         """Simulations, seconds, and for each depth what both players' parts of the plan lose."""
         start = self.starts[task[0]]
         self.agent.begin(self.game, 0, seeds(self.seed, *task)[1], self.budget)
-        self.agent.search_at(start, began := time.perf_counter())
+        self.agent.call("search_at", start, began := time.perf_counter())
         spent = time.perf_counter() - began
         worth, found = self.worths[task[0]], [self.agent.simulations_made, spent]
         for depth in self.depths:
-            low, high = self.agent.searcher.worst_case(start, depth, self.values)
+            low, high = self.joint.searcher.worst_case(start, depth, self.values)
             found += [worth - low, high - worth]
         return np.array(found)
 
@@ -287,14 +289,15 @@ class Run:
 
     def __init__(self, game: Game, agent: str | Agent, seed: int, points: NDArray[np.int64]) -> None:
         self.game, self.seed, self.steps = game, seed, np.diff(points, prepend=0).tolist()
-        self.agent = _joint_agent(agent, game)
-        if self.agent.simulations or self.agent.seconds:
-            raise UnseenError(f"agent {self.agent.name!r}: here it is said by `simulations` alone how many it makes.")
+        self.joint = _joint_agent(agent, game)
+        self.agent = Asked(self.joint, agent if isinstance(agent, str) else "")
+        if self.joint.simulations or self.joint.seconds:
+            raise UnseenError(f"agent {self.joint.name!r}: here it is said by `simulations` alone how many it makes.")
 
     def __call__(self, task: int) -> Floats:
         """Simulations, and the exploitability after each step."""
         self.agent.begin(self.game, 0, seeds(self.seed, task)[1])
-        searcher, found = self.agent.searcher, [float(sum(self.steps))]
+        searcher, found = self.joint.searcher, [float(sum(self.steps))]
         for step in self.steps:
             searcher.run(step)
             low, high = searcher.worst_case()

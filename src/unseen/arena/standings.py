@@ -60,6 +60,8 @@ class Standings:
     anchor: tuple[str, float] | None = None
     exploitability: dict[str, float] | None = None
     """The exact exploitability (sum) of the agents of which it is known."""
+    forfeits: Ints | None = None  # (n,)
+    """The games that each agent has lost by a fault; None where that is not known."""
 
     @cached_property
     def ratings(self) -> Ratings | None:
@@ -132,7 +134,8 @@ class Standings:
                  "high": float(ratings.high[i]), "games": int(ratings.games[i]), "mean": float(self.mean[i]),
                  "seconds": float(seconds[i]), "simulations": float(simulations[i]),
                  "nash_weight": float(mix[i]), "nash_value": float(against[i]),
-                 "exploitability": (self.exploitability or {}).get(self.names[i])}
+                 "exploitability": (self.exploitability or {}).get(self.names[i]),
+                 "forfeits": int(self.forfeits[i]) if self.forfeits is not None else 0}
                 for i in self.order
             ] if ratings else [],
             "pairs": [
@@ -153,6 +156,8 @@ class Standings:
         head = ["agent", "rating (95%)", "games", "mean", "ms", "sims", "Nash", "vs Nash"]
         known, ratings = self.exploitability or {}, self.ratings
         head += ["exploitable"] if known else []
+        lost = self.forfeits if self.forfeits is not None and self.forfeits.any() else None
+        head += ["forfeits"] if lost is not None else []
         rows: list[list[str]] = []
         if ratings is None:
             return head, rows
@@ -164,7 +169,8 @@ class Standings:
                 f"{1000 * seconds[i]:.1f}", f"{simulations[i]:,.0f}" if simulations[i] else "",
                 f"{mix[i]:.0%}", f"{against[i]:+.2f}",
             ]  # fmt: skip
-            rows.append(row + ([f"{known[name]:.3f}" if name in known else ""] if known else []))
+            row += [f"{known[name]:.3f}" if name in known else ""] if known else []
+            rows.append(row + ([f"{lost[i]:,}"] if lost is not None else []))
         return head, rows
 
     def cross_rows(self) -> tuple[list[str], list[list[str]]]:

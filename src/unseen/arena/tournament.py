@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from unseen.agents import Agent, Budget
+from unseen.arena.asking import Asked
 from unseen.arena.intervals import Z
+from unseen.arena.matches import forfeits_text
 from unseen.arena.names import check_agent, make_agent, prepared
 from unseen.arena.records import Record, Row
 from unseen.arena.referee import Played, play
@@ -53,6 +55,8 @@ class Schedule:
     seed: int
     budget: Budget | None
     limit: float | None
+    forfeits: bool = False
+    """Whether an agent at fault loses the game; otherwise its fault ends the tournament."""
 
     @property
     def tasks(self) -> int:
@@ -70,13 +74,13 @@ class Tables:
     """Plays pairs of games. Agents are made when they are first needed, and stay."""
 
     def __init__(self, schedule: Schedule, made: dict[tuple[int, int], Agent]) -> None:
-        self.schedule, self.made = schedule, made
+        self.schedule, self.made, self.asked = schedule, made, dict[tuple[int, int], Asked]()
 
-    def agent(self, game: int, number: int) -> Agent:
-        place = game, number
-        if place not in self.made:
-            self.made[place] = make_agent(self.schedule.agents[number], self.schedule.games[game])
-        return self.made[place]
+    def agent(self, game: int, number: int) -> Asked:
+        place, name = (game, number), self.schedule.agents[number]
+        if place not in self.asked:
+            self.asked[place] = Asked(self.made.get(place) or make_agent(name, self.schedule.games[game]), name)
+        return self.asked[place]
 
     def __call__(self, task: int) -> list[tuple[Played, list[int]]]:
         """Both games of a pair, with the simulations that were made in each seat."""
@@ -85,7 +89,8 @@ class Tables:
         for swapped in range(SEATS):
             agents = [self.agent(game, number) for number in (pair[::-1] if swapped else pair)]
             place = (schedule.seed, game, *pair, turn)
-            played = play(schedule.games[game], agents, (*place, swapped), schedule.budget, schedule.limit, place)
+            seed, budget = (*place, swapped), schedule.budget
+            played = play(schedule.games[game], agents, seed, budget, schedule.limit, place, schedule.forfeits)
             found.append((played, [agent.simulations_made for agent in agents]))
         return found
 
@@ -121,6 +126,10 @@ class Tournament(Result):
         best = self.overall.order[0]
         return f"{played}, {self.names[best]} first with {ratings.rating[best]:+.0f}"
 
+    def forfeited(self, rows: Sequence[Row]) -> list[int]:
+        """How many of these games each agent has lost by a fault."""
+        return [sum(row.get("forfeited_by") == name for row in rows) for name in self.names]
+
     def standings(self, game: int | None = None) -> Standings:
         """What the games say; those of one of several games, by number. Over several games a payoff is 1, 0 or -1."""
         rows = np.array([self.schedule.place(k // SEATS)[1] for k in range(len(self.record.games))], np.int64)
@@ -139,7 +148,8 @@ class Tournament(Result):
             seconds=np.array([row["seconds"] for row in times], np.float64).reshape(-1, SEATS),
             moves=np.array([row["moves"] for row in times], np.int64).reshape(-1, SEATS),
             simulations=np.array([row["simulations"] for row in times], np.int64).reshape(-1, SEATS),
-            anchor=self.anchor, exploitability=self.exploitability[game or 0] if self.exploitability and is_one else None,
+            anchor=self.anchor, forfeits=np.array(self.forfeited(games)),
+            exploitability=self.exploitability[game or 0] if self.exploitability and is_one else None,
         )  # fmt: skip
 
     @property
@@ -171,9 +181,10 @@ class Tournament(Result):
     def notes(self) -> dict[str, Any]:
         """What else there is to be said."""
         rows: dict[str, Any] = {}
-        faults = [row["fault"] for row in self.record.games if row["fault"]]
-        if faults:
-            rows["games forfeited"] = f"{len(faults)}: {faults[0]}" + (" ..." if len(faults) > 1 else "")
+        for name in self.names:
+            faults = [row["fault"] for row in self.record.games if row.get("forfeited_by") == name]
+            if faults:
+                rows[f"games forfeited by {name}"] = forfeits_text(faults)
         if (ratings := self.overall.ratings) is not None and ratings.is_held:
             rows["held back"] = "somebody has won or lost every game; a weak prior keeps ratings finite"
         if self.overall.has_stakes:
@@ -221,10 +232,14 @@ def ratings_table(standings: Standings, caption: str = "") -> Table:
 def tournament(
     game: Game | str | Sequence[Game | str], agents: Sequence[str], games: int = 100, *, out: Path | str | None = None,
     resume: bool = False, gauntlet: bool = False, seed: int = 0, workers: Workers = None, budget: Budget | None = None,
-    limit: float | None = None, anchor: tuple[str, float] | None = None, sprt: tuple[float, float] | None = None,
-    exploitability: bool | None = None, watch: Watch | None = None, progress: bool | None = None,
+    limit: float | None = None, forfeits: bool = False, anchor: tuple[str, float] | None = None,
+    sprt: tuple[float, float] | None = None, exploitability: bool | None = None, watch: Watch | None = None,
+    progress: bool | None = None,
 ) -> Tournament:  # fmt: skip
     """Let agents play every one against every one. Ctrl-C ends it and keeps the games that were played.
+
+    An agent that raises an exception, answers with what is no strategy or takes too long ends it with an `AgentFault`, unless
+    there are `forfeits`; the record keeps the games played before.
 
     - `game`: a game, or several: games, or what names them.
     - `agents`: what names them; the second of the same name is called number 2.
@@ -234,7 +249,9 @@ def tournament(
     - `seed`: of all random choices. Game number k depends on it and on k alone.
     - `workers`: processes to use; otherwise one a core. The result does not depend on it.
     - `budget`: what agents that do not say themselves may spend on a move.
-    - `limit`: an agent that takes more seconds than this for a move loses the game.
+    - `limit`: the most seconds that an agent may take for a move; more are a fault.
+    - `forfeits`: whether an agent at fault loses the game, and the tournament goes on. The standings say how often. A tournament
+      that a fault has ended can be resumed with them.
     - `anchor`: an agent and its rating; otherwise ratings have a mean of 0.
     - `sprt`: for two agents: stop when it is decided by which of two differences of ratings the first one is stronger.
     - `exploitability`: whether to compute, for each agent and game, what its whole strategy can be exploited for; None: where the
@@ -256,7 +273,7 @@ def tournament(
         for name in agents:
             check_agent(name, each)
     pairs = tuple((i, j) for i in range(len(agents)) for j in range(i + 1, len(agents)) if i == 0 or not gauntlet)
-    schedule = Schedule(loaded, tuple(agents), pairs, -(-games // SEATS), seed, budget, limit)
+    schedule = Schedule(loaded, tuple(agents), pairs, -(-games // SEATS), seed, budget, limit, forfeits)
     record = Record(Path(out) if out is not None else None, settings_of(schedule, names), resume)
     result = Tournament(schedule, names, record, anchor, SPRT(*sprt) if sprt else None)
     run(result, workers, watch, progress)
@@ -323,6 +340,7 @@ def rows_of(result: Tournament, task: int, played: Sequence[tuple[Played, list[i
         games.append({
             "number": number, "game": result.games[game].spec, "first": result.names[seats[0]], "second": result.names[seats[1]],
             "payoff": one.payoffs[0], "history": list(one.history), "fault": str(one.fault) if one.fault else None,
+            "forfeited_by": result.names[seats[one.fault.seat]] if one.fault else None,
         })  # fmt: skip
         turns = [[turn.seconds for turn in one.turns if turn.seat == seat] for seat in range(SEATS)]
         times.append({

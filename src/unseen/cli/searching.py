@@ -13,9 +13,15 @@ from unseen import loading
 from unseen.cli.common import AsJson, ClusterAddress, Debug, GameName, Seed, Workers, command, console, place, show, show_result
 from unseen.errors import UnseenError
 
-AgentName = Annotated[str, typer.Argument(metavar="AGENT", help="random, 'oos(targeting=public, seconds=1)', a strategy file...")]
+AgentName = Annotated[
+    str, typer.Argument(metavar="AGENT", help="random, 'oos(seconds=1)', a strategy file, 'path/to/file.py:ClassName(p=0.5)'...")
+]
 Simulations = Annotated[int, typer.Option(min=0, help="Simulations for a move of agents that do not say; 0: 100,000.")]
 Seconds = Annotated[float, typer.Option(min=0.0, help="Seconds for a move of agents that do not say, instead.")]
+Limit = Annotated[float | None, typer.Option(min=0.0, help="Seconds that an agent may take for a move; more are a fault.")]
+Forfeits = Annotated[
+    bool, typer.Option("--forfeits", help="An agent at fault loses the game and it goes on; otherwise its fault ends all.")
+]
 MaybeSeed = Annotated[
     int | None, typer.Option(min=0, help="Seed of random choices; an exact result needs one only if an agent draws random numbers.")
 ]
@@ -35,7 +41,7 @@ def agents(as_json: AsJson = False, debug: Debug = False) -> None:
     for name, kind in AGENTS.items():
         options = ", ".join(f"{key}={str(option.default).lower()}" for key, option in kind.options.items())
         table.add_row(name, kind.text, options or "none")
-    table.caption = "The path of a strategy file is an agent, too."
+    table.caption = "The path of a strategy file is an agent, too, and so is path/to/file.py:ClassName(option=value)."
     listed = {
         name: {"text": kind.text, "source": kind.source, "options": {
             key: {"default": option.default, "allowed": option.allowed, "meaning": option.help}
@@ -51,7 +57,7 @@ def match(
     game: GameName, first: AgentName, second: AgentName,
     games: Annotated[int, typer.Option(min=1, help="Games to play; the agents change seats after each.")] = 100,
     simulations: Simulations = 0, seconds: Seconds = 0.0,
-    limit: Annotated[float | None, typer.Option(min=0.0, help="An agent that takes longer for a move loses the game.")] = None,
+    limit: Limit = None, forfeits: Forfeits = False,
     paired: Annotated[bool, typer.Option("--paired", help="Let both games of a pair have the same chance, seats changed.")] = False,
     sprt: Annotated[
         str | None, typer.Option(help="Two differences of ratings, such as 0,10: stop when it is decided which one fits better.")
@@ -69,7 +75,7 @@ def match(
         check_file(out)
     found = matches.match(
         game, first, second, games, seed=seed, workers=place(workers, cluster), budget=_budget(simulations, seconds), limit=limit,
-        paired=paired, sprt=(question.least, question.most) if question else None, out=out,
+        paired=paired, sprt=(question.least, question.most) if question else None, forfeits=forfeits, out=out,
     )  # fmt: skip
     if not found.games:
         raise KeyboardInterrupt
@@ -196,7 +202,7 @@ def tournament(
         bool | None, typer.Option(help="What each agent can be exploited for, exactly; otherwise only where that is fast.")
     ] = None,
     simulations: Simulations = 0, seconds: Seconds = 0.0,
-    limit: Annotated[float | None, typer.Option(min=0.0, help="An agent that takes longer for a move loses the game.")] = None,
+    limit: Limit = None, forfeits: Forfeits = False,
     workers: Workers = None, cluster: ClusterAddress = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Let every agent play against every one, and rate them. Ctrl-C keeps the games played; --resume goes on."""
@@ -208,8 +214,9 @@ def tournament(
     question = SPRT.parse(sprt) if sprt is not None else None
     found = arena.tournament(
         [game, *(others or [])], agents, games, out=out, resume=resume, gauntlet=gauntlet, seed=seed,
-        workers=place(workers, cluster), budget=_budget(simulations, seconds), limit=limit, anchor=_anchor(anchor),
-        sprt=(question.least, question.most) if question else None, exploitability=exploitability,
+        workers=place(workers, cluster), budget=_budget(simulations, seconds), limit=limit, forfeits=forfeits,
+        anchor=_anchor(anchor), sprt=(question.least, question.most) if question else None,
+        exploitability=exploitability,
     )  # fmt: skip
     if not found.record.games:
         raise KeyboardInterrupt
@@ -228,7 +235,7 @@ def play(
 ) -> None:  # fmt: skip
     """Play a game yourself, against an agent."""
     from unseen.arena.human import HumanAgent, Left, thoughts
-    from unseen.arena.names import make_agent
+    from unseen.arena.names import asked, make_agent
     from unseen.arena.referee import describe
     from unseen.arena.referee import play as play_one
 
@@ -236,7 +243,7 @@ def play(
     if seat not in seats:
         raise UnseenError(f"--seat is {seat!r}, but must be first, second or both.")
     loaded = loading.load(game)
-    other = make_agent(against, loaded)
+    other = asked(against, loaded)
     adviser = make_agent(hints or "ppp", loaded) if hints or not loaded.simultaneous else None
     you = HumanAgent(
         say=lambda line: console.print(line, markup=False, highlight=False, soft_wrap=True), adviser=adviser,
@@ -244,13 +251,13 @@ def play(
     )  # fmt: skip
     seed = secrets.randbelow(10**6) if seed is None else seed
     budget = _budget(simulations, seconds)
-    you.say(f"You play against {other.name}{other.thinks(budget)}. The cards are those of --seed {seed}.")
+    you.say(f"You play against {other.name}{other.agent.thinks(budget)}. The cards are those of --seed {seed}.")
     total, played = 0.0, 0
     try:
         while True:
             mine = seats[seat][played % len(seats[seat])]
             you.say(f"\nGame {played + 1}: you are player {mine + 1} of {loaded.spec}. ? helps.")
-            pair = (you, other) if mine == 0 else (other, you)
+            pair: tuple[Any, Any] = (you, other) if mine == 0 else (other, you)
             result = play_one(loaded, pair, (seed, played), budget)
             played += 1
             total += result.payoffs[mine]
