@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import signal
 import sys
 import threading
@@ -16,9 +17,9 @@ import time
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from math import inf, isfinite
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -32,6 +33,8 @@ from unseen.position import Percept, Position, history_text
 from unseen.run.ticks import Ticks
 from unseen.tabular.strategy import Strategy
 
+P = ParamSpec("P")
+T = TypeVar("T")
 SUM_TOLERANCE = 1e-6
 PATIENCE = 10.0
 """Seconds of thought after which it is said who is thinking; then after twice as many, and so on."""
@@ -68,6 +71,8 @@ class Asked:
 
     game: Game
     history: tuple[int, ...] | None = None
+    is_secret = False
+    """Whether a person is playing, who may not read where an agent is."""
 
     def __init__(self, agent: Agent, name: str = "") -> None:
         self.agent, self.name = agent, name or str(agent.name)
@@ -150,7 +155,11 @@ class Asked:
 
     def whole(self, walked: Enumeration | None = None, progress: bool | None = None) -> Strategy | None:
         """As `Agent.whole`."""
-        answer = None if self._is_overruled("whole") else self._refusable("whole", walked, progress)
+        if self._is_overruled("whole"):
+            return None
+        patience, self.patience = self.patience, inf  # a game may have to be enumerated, which has a bar of its own
+        answer = self._refusable("whole", walked, progress)
+        self.patience = patience
         if answer is not None and not isinstance(answer, Strategy):
             raise self.fault(f"returned {short(answer)} from whole, which is not a strategy")
         if answer is not None:
@@ -231,17 +240,20 @@ class Asked:
 
     def doing(self, seconds: float) -> str:
         """What there is to be said if it takes so long."""
-        return f"agent {self.name!r}, player {self.seat + 1}, has been thinking for {seconds:.0f} s, {self.place()[1]}"
+        where = "" if self.is_secret else f", {self.place()[1]}"
+        return f"agent {self.name!r}, player {self.seat + 1}, has been thinking for {seconds:.0f} s{where}"
 
     def place(self) -> tuple[tuple[int, ...] | None, str]:
         """The history at which it is asked, or one that it cannot tell from that; and the same for people."""
-        history = self.history
-        if history is None:
-            history = consistent_history(self.game, self.seat, self.seen)
-        if history is None:
-            seen = " ".join("/".join(map(str, percept)) for percept in self.seen)
-            return None, f"when it had seen the percepts {short(seen)}"
-        return history, f"at history {history_text(self.game, history)}"
+        if not hasattr(self, "game"):
+            return None, "before any game"
+        if self.history is not None:
+            return self.history, f"at history {history_text(self.game, self.history)}"
+        history = consistent_history(self.game, self.seat, self.seen)
+        if history is not None:
+            return history, f"at a history such as {history_text(self.game, history)}"
+        seen = " ".join("/".join(map(str, percept)) for percept in self.seen)
+        return None, f"when it had seen the percepts {short(seen)}"
 
 
 def made(name: str, make: Callable[..., Agent], options: Mapping[str, Any]) -> Agent:
@@ -439,3 +451,14 @@ def in_main_thread() -> bool:
 
 
 ATTENTION = Attention()
+
+
+def attentive(work: Callable[P, T]) -> Callable[P, T]:
+    """Work that asks an agent many times."""
+
+    @functools.wraps(work)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        with ATTENTION:
+            return work(*args, **kwargs)
+
+    return run

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.agents import Budget
-from unseen.arena.asking import Asked
+from unseen.arena.asking import Asked, attentive
 from unseen.arena.measures import measure
 from unseen.arena.names import asked, check_agent
 from unseen.enumeration.symmetry import Images, reduction
@@ -151,6 +151,7 @@ def full_actions(walked: Enumeration, images: Images | None) -> tuple[list[list[
     return [images.action[part].tolist() for part in parts], [images.cell[part].tolist() for part in parts]
 
 
+@attentive
 def all_questions(
     game: Game, agent: str, walked: Enumeration, actions: Sequence[list[int]], is_unseeded: bool,
     budget: Budget | None,
@@ -209,6 +210,7 @@ class Asking:
     def __init__(self, game: Game, agent: str, seed: int, budget: Budget | None) -> None:
         self.game, self.agent, self.seed, self.budget = game, asked(agent, game), seed, budget
 
+    @attentive
     def __call__(self, task: Sequence[Question]) -> NDArray[np.float64]:
         row = np.zeros((PER_TASK, self.game.num_actions))
         for chances, (player, seen, actions) in zip(row, task, strict=False):

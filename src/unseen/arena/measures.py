@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.agents import Agent, Budget
-from unseen.arena.asking import Asked
+from unseen.arena.asking import Asked, attentive
 from unseen.arena.names import asked, check_agent, prepared
 from unseen.arena.referee import seeds
 from unseen.enumeration.walk import COUNT, new_sink
@@ -243,6 +243,7 @@ class Stitching(_Measure):
         self.seen = [percepts(self.found, player) for player in (0, 1)]
         self.after = [_followers(tree) for tree in self.trees]
 
+    @attentive
     def __call__(self, task: tuple[int, int]) -> Part:
         player, top = task
         tree = self.trees[player]
@@ -288,6 +289,7 @@ class Aggregation(_Measure):
         super().__init__(game, agent, seed, budget, found)
         self.number = [{int(key): j for j, key in enumerate(tree.keys)} for tree in self.trees]
 
+    @attentive
     def __call__(self, task: int) -> Part:
         chance_seed, *agent_seeds = seeds(self.seed, task)
         *_, position = random_walk(self.game, random.Random(chance_seed))

@@ -59,6 +59,8 @@ def play(
     asked = [agent if isinstance(agent, Asked) else Asked(agent) for agent in agents]
     position, turns, told = Position(game), [], [0, 0]
     has_person = any(each.agent.is_person for each in asked)
+    for each in asked:
+        each.is_secret = has_person
     try:
         with contextlib.nullcontext() if has_person else ATTENTION:
             for seat in (0, 1):

@@ -251,7 +251,7 @@ def play(
     )  # fmt: skip
     seed = secrets.randbelow(10**6) if seed is None else seed
     budget = _budget(simulations, seconds)
-    you.say(f"You play against {other.name}{other.agent.thinks(budget)}. The cards are those of --seed {seed}.")
+    you.say(f"You play against {other.name}{other.call('thinks', budget)}. The cards are those of --seed {seed}.")
     total, played = 0.0, 0
     try:
         while True:
