@@ -1,4 +1,4 @@
-"""The demonstration behind `make demo`: a game of one's own, poker solved, what players can believe, searches that decide."""
+"""The demonstration behind `make demo`: a game of one's own, poker solved, what wins and what is safe, a game too large to solve."""
 
 from __future__ import annotations
 
@@ -15,14 +15,18 @@ from unseen.show.figures import save_picture
 from unseen.testing import check_game
 
 POKER = "leduc_poker"
-SEARCHES = {
-    "Online Outcome Sampling (PST)": "oos(targeting=public, simulations={})",
-    "the same, variance reduced": "vr_oos(simulations={})",
-    "information set MCTS": "ismcts(simulations={})",
+LARGE = "ii_goofspiel(cards=13)"
+PLAYERS = {
+    "solved(until=0.0001)": "solved beforehand",
+    "vr_oos(simulations=3000)": "search: variance-reduced OOS",
+    "ismcts(simulations=3000)": "search: information set MCTS",
+    "pimc": "perfect-information Monte Carlo",
+    "random": "uniform",
 }
-BUDGETS = (100, 1_000, 10_000)
+SEARCH = "vr_oos(simulations={})"
+GAMES, LARGE_GAMES, BUDGET = 200, 40, 2000
 OUT = Path("demo")
-console = Console()
+console = Console(highlight=False)
 
 
 def chapter(number: int, title: str) -> None:
@@ -30,108 +34,76 @@ def chapter(number: int, title: str) -> None:
 
 
 def a_game_of_ones_own() -> None:
-    chapter(1, "A game is a Python class (examples/bluff.py); every rule is checked, then compiled.")
+    chapter(1, "A game is a Python class.")
     with console.status("checking it, at every history, in plain Python and compiled..."):
         report = check_game(Bluff())
     found = unseen.solve_exactly(Bluff())
-    losing = unseen.Position(Bluff(), [0])
-    console.print(f"   {report.histories} histories, no faults. Its value is {found.value:.6f}, an exact equilibrium, certified:")
-    console.print(f"   with the losing coin the first player raises, a bluff, with probability {found.strategy[losing][1]:.6f}.")
+    bluffs = found.strategy[unseen.Position(Bluff(), [0])][1]
+    console.print(f"   examples/bluff.py, forty lines: checked at all {report.histories} histories, compiled, solved.")
+    console.print(f"   Value {found.value:.4f}, certified by best responses; theory says 1/3. With a losing coin it bluffs {bluffs:.0%}")
+    console.print("   of the time. Every algorithm below takes your game just as well.")
 
 
-def poker_solved() -> tuple[unseen.SequenceForm, unseen.Solved]:
-    chapter(2, "Poker, solved: Leduc, 936 information sets. Exploitability is what best responses can win, exactly.")
+def poker_solved() -> None:
+    chapter(2, "Small enough to solve: then do. Leduc poker, 936 information sets.")
     with console.status("enumerating the game, and solving it..."):
-        form = unseen.SequenceForm(POKER)
-        solved = unseen.solve(POKER, "dcfr", until=0.001, form=form)
-    points = [solved.points[k] for k in sorted({0, len(solved.points) // 3, 2 * len(solved.points) // 3, len(solved.points) - 1})]
-    for point in points:
-        bar = "█" * max(1, round(14 * (4.0 + _log10(point.exploitability or 1e-9)) / 4.7))
-        console.print(f"   after {point.iterations:>6,} iterations {point.exploitability:9.5f}  {bar}")
-    console.print(f"   in {solved.last.seconds:.2f} seconds; the curve is in {OUT / 'solved.png'}.")
+        solved = unseen.solve(POKER, "sapcfr+", until=1e-4)
+    console.print(
+        f"   In {solved.last.seconds:.3f} seconds an opponent that knows the strategy can win {solved.exploitability:.5f} chips a game"
+        " from it,\n   both seats added: exploitability, exact. (demo/solved.png; demo/leduc.strategy plays it.)"
+    )
     save_picture(solved.figure(), OUT / "solved.png")
     solved.strategy.save(OUT / "leduc.strategy")
-    return form, solved
 
 
-def _log10(x: float) -> float:
-    from math import log10
-
-    return max(log10(x), -3.9)
-
-
-def what_can_be_believed() -> unseen.Position:
-    chapter(3, "What a player can believe, with no code in the game: the second holds a jack, and the first has raised.")
-    position = unseen.Position(POKER, [4, 0, 2])  # king, jack; raise
-    belief = unseen.Belief.at(position)
-    worlds, _ = belief.worlds()
-    console.print(f"   it sees: {position.render(position.player)}")
-    held = sorted({position.game.render(state, 0).split(",")[0] for state in worlds})
-    console.print(f"   {belief.count} histories fit that; what the first player may see: {'; '.join(held)}")
-    return position
-
-
-def a_search_that_decides(position: unseen.Position, solved: unseen.Solved) -> None:
-    chapter(4, "A search that has never seen the game decides there, by simulations, beside the equilibrium.")
-    table = Table("", *position.action_names.values(), box=SIMPLE)
-    for budget in (1_000, 300_000):
-        agent = unseen.make_agent(f"vr_oos(simulations={budget})", position.game)
-        agent.begin(position.game, position.player, seed=1)
-        for percept in position.seen(position.player):
-            agent.observe(percept)
-        table.add_row(f"vr_oos, {budget:,} simulations", *(f"{p:.3f}" for p in agent.choose(position.actions).values()))
-    table.add_row("the solved strategy", *(f"{p:.3f}" for p in solved.strategy[position].values()))
+def what_wins_and_what_is_safe() -> None:
+    chapter(3, "What wins, and what is safe? Five players, everyone against everyone.")
+    with console.status(f"{GAMES} games a pair, and exact best responses to every player..."):
+        found = unseen.tournament(POKER, list(PLAYERS), GAMES, exploitability=True, progress=False)
+    standings, ratings = found.overall, found.overall.ratings
+    known = standings.exploitability or {}
+    table = Table("player", "chips a game, 95%", "can be exploited for", box=SIMPLE)
+    for i in standings.order:
+        name = standings.names[i]
+        table.add_row(PLAYERS[name], ratings.text(i) if ratings else "", f"{known[name]:.3f}")
     console.print(table)
+    console.print("   Winning against these five is one thing, what an opponent that adapts could win is another: the right column.")
+    console.print("   Other libraries estimate it, if at all. Here it is exact, for searching players too.")
 
 
-def searches_improve(form: unseen.SequenceForm, solved: unseen.Solved) -> None:
-    chapter(5, "How exploitable a searching player is: a search at every information set, and exact best responses to that.")
-    table = Table("exploitability (sum) after so many simulations a move", *(f"{n:,}" for n in BUDGETS), "a second", box=SIMPLE)
-    uniform = form.evaluate(form.uniform()).exploitability
-    table.add_row("choosing evenly", *[f"{uniform:.3f}"] * len(BUDGETS))
-    curves = {}
-    for name, agent in SEARCHES.items():
-        with console.status(f"{name}: searching at all 936 information sets..."):
-            found = [unseen.measure(POKER, agent.format(n), form=form) for n in BUDGETS]
-        curves[name] = [m.exploitability for m in found]
-        table.add_row(name, *(f"{x:.3f}" for x in curves[name]), f"{found[-1].rate:,.0f}")
-    table.add_row("solved beforehand", *[f"{solved.exploitability:.3f}"] * len(BUDGETS))
+def a_game_too_large_to_solve() -> None:
+    chapter(4, "Too large to solve: then search. II-Goofspiel with 13 cards, about a billion information sets.")
+    table = Table("simulations a move", "games won against uniform play, 95%", "seconds a move", box=SIMPLE)
+    for simulations in (BUDGET // 20, BUDGET):
+        with console.status(f"{LARGE_GAMES} games with {simulations:,} simulations a move..."):
+            found = unseen.match(LARGE, SEARCH.format(simulations), "random", LARGE_GAMES, paired=True, progress=False)
+        rate, low, high = found.rate
+        mine = [turn.seconds for k, game in enumerate(found.games) for turn in game.turns if turn.seat == k % 2]
+        table.add_row(f"{simulations:,}", f"{rate:.0%} ({low:.0%} to {high:.0%})", f"{sum(mine) / len(mine):.3f}")
     console.print(table)
-    draw(curves, uniform, solved.exploitability or 0.0)
+    console.print("   The search has never seen the game before: it thinks when it is its turn, and gets stronger with time.")
 
 
-def draw(curves: dict[str, list[float]], uniform: float, solved: float) -> None:
-    from unseen.show.figures import new_figure
-
-    figure = new_figure(7.0, 4.6)
-    axes = figure.subplots()
-    for name, values in curves.items():
-        axes.plot(BUDGETS, values, marker="o", label=name)
-    for value, label in ((uniform, "choosing evenly"), (solved, "solved beforehand")):
-        axes.axhline(value, color="black", linewidth=0.8, linestyle="--")
-        axes.annotate(label, (BUDGETS[0], value), textcoords="offset points", xytext=(2, 4), fontsize=8)
-    axes.set(xscale="log", xlabel="simulations a move", ylabel="exploitability (sum)", title="Leduc poker: searching players")
-    axes.set_ylim(bottom=0.0)
-    axes.legend(frameon=False, fontsize=8)
-    axes.spines[["top", "right"]].set_visible(False)
-    save_picture(figure, OUT / "searches.png")
+def what_next() -> None:
+    chapter(5, "What next?")
+    for line, why in (
+        ("play leduc_poker --against demo/leduc.strategy", "play it; h gives a hint, b shows what it may hold"),
+        ("check examples/bluff.py:Bluff", "start here with a game of your own"),
+        (f"measure {POKER} 'vr_oos(simulations=10000)'", "how exploitable more thought is"),
+        ("games", "what comes with the library"),
+    ):
+        console.print(f"   .venv/bin/unseen {line:52} {why}", soft_wrap=True)
 
 
 def main() -> None:
     began = time.perf_counter()
     OUT.mkdir(exist_ok=True)
     a_game_of_ones_own()
-    form, solved = poker_solved()
-    a_search_that_decides(what_can_be_believed(), solved)
-    searches_improve(form, solved)
-    console.print(f"Pictures are in {OUT}/. That took {time.perf_counter() - began:.0f} seconds; the compiled code is kept. Next:")
-    for line in (
-        "unseen play leduc_poker --against demo/leduc.strategy",
-        "unseen check examples/bluff.py:Bluff",
-        "unseen match leduc_poker demo/leduc.strategy 'vr_oos(simulations=1000)' --games 100",
-        "unseen games",
-    ):
-        console.print(f"   .venv/bin/{line}", highlight=False, soft_wrap=True)
+    poker_solved()
+    what_wins_and_what_is_safe()
+    a_game_too_large_to_solve()
+    what_next()
+    console.print(f"\nThat took {time.perf_counter() - began:.0f} seconds, most of it compiling, which is done once.")
 
 
 if __name__ == "__main__":
