@@ -58,7 +58,20 @@ def test_foreign_logs_are_refused(tmp_path, text, words):
 
 def test_a_resumed_job_keeps_its_log(tmp_path):
     out, log = str(tmp_path / "s"), tmp_path / "log"
-    common = ("solve", "kuhn_poker", "--algorithm", "cfr", "--out", out, "--log", str(log), "--resume", "--json")
+    common = (
+        "solve",
+        "kuhn_poker",
+        "--algorithm",
+        "cfr",
+        "--out",
+        out,
+        "--log",
+        str(log),
+        "--checkpoint",
+        out + ".c",
+        "--resume",
+        "--json",
+    )
     run_cli(*common, "--iterations", "50")
     before = log.read_text().splitlines()
     run_cli(*common, "--iterations", "400")
@@ -94,13 +107,14 @@ main()
 
 def test_no_space_on_the_disk(tmp_path):
     out = tmp_path / "s"
-    out.write_text("something precious")
+    unseen.Strategy.uniform("leduc_poker").save(out)
+    before = out.read_bytes()
     done = subprocess.run([sys.executable, "-c", FULL_DISK, str(out)], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "cannot write" in done.stderr
     assert "Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["s"]
-    assert out.read_text() == "something precious"
+    assert out.read_bytes() == before
 
 
 def test_a_disk_that_fills_up_on_the_way_loses_nothing(tmp_path, monkeypatch):

@@ -616,7 +616,7 @@ def test_the_command_line_of_measures(tmp_path):
         (("--every", "7"), "--every is for --method convergence, not for stitching"),
         (("--method", "loss", "--games", "3"), "must be an even number"),
         (("--method", "loss", "--out", "x"), "makes none"),
-        (("--method", "loss", "--games", "2", "--keep", str(tmp_path / "g.values")), "there is another file of that name"),
+        (("--method", "loss", "--games", "2", "--keep", str(tmp_path / "g.values")), "not a checkpoint of Unseen; name another."),
         (("--method", "convergence"), "by `simulations` alone"),
         (("--method", "convergence", "--seconds", "1"), "not --seconds"),
         (("--method", "loss", "--values", str(tmp_path / "none.values")), "cannot be read"),

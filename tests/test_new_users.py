@@ -161,7 +161,7 @@ def test_words_that_are_nearly_right():
 
 
 def test_a_job_that_is_done_already_says_so(tmp_path):
-    args = ("solve", "kuhn_poker", "--iterations", "5", "--out", str(tmp_path / "k.strategy"), "--resume")
+    args = ("solve", "kuhn_poker", "--iterations", "5", "--checkpoint", str(tmp_path / "k.checkpoint"), "--resume")
     assert "nothing was left to do" not in run_cli(*args).stderr
     assert "nothing was left to do: the checkpoint already has 5 iterations" in run_cli(*args).stderr
 

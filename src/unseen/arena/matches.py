@@ -6,7 +6,6 @@ Game number k depends on the seed and k alone, so any of them can be played agai
 from __future__ import annotations
 
 import copy
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import isfinite, sqrt
@@ -26,6 +25,8 @@ from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import load
 from unseen.run.cluster import Cluster
+from unseen.run.files import append_line, check_file, check_output, write_atomically
+from unseen.run.logs import log_of, marked
 from unseen.run.progress import InterruptsHeld, watched
 from unseen.run.workers import Workers, core_count, run_all
 from unseen.show.figures import new_figure
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 ENOUGH = 20
 """Games that are enough for an interval from pairs."""
+LOG = log_of("match")
 
 
 @dataclass(repr=False)
@@ -212,7 +214,8 @@ class _Table:
 def match(
     game: Game | str, first: str | Agent, second: str | Agent, games: int = 100, *, seed: int = 0, workers: Workers = None,
     budget: Budget | None = None, limit: float | None = None, paired: bool = False, sprt: tuple[float, float] | None = None,
-    forfeits: bool = False, out: Path | None = None, watch: Callable[[Match], None] | None = None, progress: bool | None = None,
+    forfeits: bool = False, out: Path | str | None = None, watch: Callable[[Match], None] | None = None,
+    progress: bool | None = None, force: bool = False,
 ) -> Match:  # fmt: skip
     """Let two agents play `games` games, changing seats after each. Ctrl-C ends the match and keeps the games that were played.
 
@@ -229,13 +232,16 @@ def match(
     - `paired`: whether both games of a pair have the same chance, as far as their histories let it: the same cards, seats changed.
     - `sprt`: two differences of ratings, (0, 10) say: stop when it is decided by which of them the first agent is stronger.
     - `forfeits`: whether an agent at fault loses the game, and the match goes on. The result says how often.
-    - `out`: a file to which a line of JSON is added for each game, as soon as it has been played.
+    - `out`: a file to which a line of JSON is added for each game, as soon as it has been played; with `force`, a file that is not
+      such a log is begun anew.
     - `watch`: a function that is called after each game.
     - `progress`: None shows a bar if a person is watching, True always, False never.
     """
     game = load(game)
     if games < 1:
         raise UnseenError(f"games is {games}, but must be at least 1.")
+    if out is not None:
+        check_output(out, LOG, force)
     names = [agent if isinstance(agent, str) else agent.name for agent in (first, second)]
     for agent in (first, second):
         if isinstance(agent, str):
@@ -252,7 +258,7 @@ def match(
                 with InterruptsHeld() as interrupts:  # a game is noted everywhere or nowhere
                     result.games.append(played)
                     if out is not None:
-                        _append(out, record(result, len(result.games) - 1))
+                        _append(Path(out), record(result, len(result.games) - 1))
                 total += played.payoffs[first_seat(len(result.games) - 1)]
                 tick(len(result.games), f"mean {total / len(result.games):+.3f}")
                 if watch is not None:
@@ -291,8 +297,9 @@ def record(result: Match, k: int) -> dict[str, Any]:
 
 
 def _append(path: Path, row: dict[str, Any]) -> None:
-    try:
-        with path.open("a") as file:
-            file.write(json.dumps(row) + "\n")
-    except OSError as error:
-        raise UnseenError(f"cannot write {path}: {error.strerror or error}.") from error
+    """Add a game to a log; a file that is none, of which we know that it may be replaced, becomes one."""
+    line = marked("match", row)
+    if check_file(path) and not LOG.is_of(path):
+        write_atomically(path, [line.encode() + b"\n"])
+    else:
+        append_line(path, line)

@@ -36,7 +36,7 @@ def write_pages(folder: Path, title: str, parts: list[Standings], lines: list[st
             html.append(f"<h2>{escape(about)}</h2>")
         for name, figure in (("ratings", standings.rating_plot()), ("payoffs", standings.heat_map())):
             file = folder / f"{name}_{k}.png"
-            save_picture(figure, file)
+            save_picture(figure, file, force=True)
             markdown.append(f"![{name}]({file.name})")
             html.append(f'<img alt="{name}" src="data:image/png;base64,{base64.b64encode(file.read_bytes()).decode()}">')
         for heading, head, rows in sections(standings):

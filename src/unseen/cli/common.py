@@ -43,6 +43,7 @@ ClusterAddress = Annotated[
     str | None, typer.Option("--cluster", help="Run on a cluster of Ray: host and port of its head; local starts one here.")
 ]
 Memory = Annotated[float | None, typer.Option(min=0.001, help="Use at most so many gigabytes (otherwise 80% of the machine's).")]
+Force = Annotated[bool, typer.Option("--force", help="Replace files that Unseen has not written, too.")]
 Picture = Annotated[Path | None, typer.Option(help="Draw the strategy into this file (.png, .svg or .pdf).")]
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -11,6 +11,7 @@ from unseen import loading
 from unseen.cli.common import (
     AsJson,
     Debug,
+    Force,
     GameName,
     Memory,
     Picture,
@@ -28,7 +29,8 @@ from unseen.cli.common import (
 )
 from unseen.errors import UnseenError
 from unseen.game import Game
-from unseen.show.figures import check_picture, save_picture
+from unseen.run.files import check_outputs
+from unseen.show.figures import PICTURE, check_picture, save_picture
 
 PANELS = 12
 WIDEST = 400
@@ -42,45 +44,50 @@ def value(
     out: Annotated[Path | None, typer.Option(help="Save the values of all states (.values), or the equilibrium strategy.")] = None,
     method: Annotated[str | None, typer.Option(help="induction or lp; otherwise what suits the game.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the values that are in the file of --out.")] = False,
-    workers: Workers = None, picture: Picture = None, memory: Memory = None, as_json: AsJson = False, debug: Debug = False,
+    workers: Workers = None, picture: Picture = None, force: Force = False, memory: Memory = None, as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:  # fmt: skip
     """Solve a game exactly: its value to the first player and an equilibrium.
 
     A game whose players choose at the same time and know all else is solved state by state, backwards (induction); others, and any
     whose strategy is to be saved, by the linear program of the sequence form (lp).
     """
+    from unseen.stacked import values
     from unseen.stacked.openness import what_is_hidden
+    from unseen.tabular import strategy_file
 
     loaded = loading.load(game)
     if method not in (None, *METHODS):
         raise UnseenError(f"method is {method!r}, but must be one of {', '.join(METHODS)}.")
     if picture is not None:
-        check_picture(picture)
+        check_picture(picture, force)
     is_table = out is not None and out.suffix == ".values"
     if method is None and (out is None or is_table):
         method = "induction" if is_table or (loaded.width <= WIDEST and not what_is_hidden(loaded)) else "lp"
+    check_outputs([(out, values.KIND if method == "induction" else strategy_file.KIND), (picture, PICTURE)], force)
     if method == "induction":
-        _by_induction(loaded, out, resume, workers, picture, memory, as_json)
+        _by_induction(loaded, out, resume, workers, picture, memory, as_json, force)
     else:
         if resume or workers is not None:
             raise UnseenError("resume and workers are for induction (--method induction); the linear program is solved at once.")
-        _by_program(loaded, out, picture, memory, as_json)
+        _by_program(loaded, out, picture, memory, as_json, force)
 
 
 def _by_induction(
-    game: Game, out: Path | None, resume: bool, workers: int | None, picture: Path | None, memory: float | None, as_json: bool
-) -> None:
+    game: Game, out: Path | None, resume: bool, workers: int | None, picture: Path | None, memory: float | None, as_json: bool,
+    force: bool,
+) -> None:  # fmt: skip
     from unseen.stacked.values import backward_induction
 
     if resume and out is None:
         raise UnseenError("resume goes on from a file: name it with --out.")
-    found = backward_induction(game, workers=workers, memory=in_bytes(memory), save=out, resume=resume)
+    found = backward_induction(game, workers=workers, memory=in_bytes(memory), save=out, resume=resume, force=force)
     if picture is not None and not found.stopped:
-        save_picture(found.figure(), picture)
+        save_picture(found.figure(), picture, force)
     show_result(as_json, found, the_values_are_in=out, and_drawn_in=None if found.stopped else picture)
 
 
-def _by_program(game: Game, out: Path | None, picture: Path | None, memory: float | None, as_json: bool) -> None:
+def _by_program(game: Game, out: Path | None, picture: Path | None, memory: float | None, as_json: bool, force: bool) -> None:
     from unseen.exact.equilibrium import solve_exactly
     from unseen.exact.sequence_form import SequenceForm
 
@@ -90,9 +97,9 @@ def _by_program(game: Game, out: Path | None, picture: Path | None, memory: floa
     with console_status(f"solving the linear program of {game.name}"):
         found = interruptible(lambda: solve_exactly(form))
     if out is not None:
-        found.strategy.save(out)
+        found.strategy.save(out, force)
     if picture is not None:
-        save_picture(found.figure(), picture)
+        save_picture(found.figure(), picture, force)
     show_result(as_json, found, the_equilibrium_is_in=out, and_drawn_in=picture)
 
 
@@ -118,7 +125,7 @@ def exploitability(
 def strategy(
     game: GameName, strategy: StrategyName = "uniform",
     rows: Annotated[int, typer.Option(min=1, help="Information sets to list.")] = 40,
-    picture: Picture = None, as_json: AsJson = False, debug: Debug = False,
+    picture: Picture = None, force: Force = False, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Show a strategy as a table, and draw it."""
     from unseen.show import figures, strategies
@@ -126,10 +133,10 @@ def strategy(
     loaded = loading.load(game)
     profile = read_strategy(strategy, loaded)
     if picture is not None:
-        figures.check_picture(picture)
+        figures.check_picture(picture, force)
     every = strategies.situations(profile)
     if picture is not None:
-        figures.save_picture(strategies.strategy_figure(profile, every, PANELS), picture)
+        figures.save_picture(strategies.strategy_figure(profile, every, PANELS), picture, force)
     result = {
         "game": loaded.spec,
         "infosets": [

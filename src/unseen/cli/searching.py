@@ -10,7 +10,20 @@ import typer
 from rich.table import Table
 
 from unseen import loading
-from unseen.cli.common import AsJson, ClusterAddress, Debug, GameName, Seed, Workers, command, console, place, show, show_result
+from unseen.cli.common import (
+    AsJson,
+    ClusterAddress,
+    Debug,
+    Force,
+    GameName,
+    Seed,
+    Workers,
+    command,
+    console,
+    place,
+    show,
+    show_result,
+)
 from unseen.errors import UnseenError
 
 AgentName = Annotated[
@@ -63,19 +76,17 @@ def match(
         str | None, typer.Option(help="Two differences of ratings, such as 0,10: stop when it is decided which one fits better.")
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Add each game to this file, as a line of JSON.")] = None,
-    workers: Workers = None, cluster: ClusterAddress = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+    force: Force = False, workers: Workers = None, cluster: ClusterAddress = None, seed: Seed = 0, as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:  # fmt: skip
     """Let two agents play against each other. Ctrl-C keeps the games played."""
     from unseen.arena import matches
     from unseen.arena.sprt import SPRT
-    from unseen.run.files import check_file
 
     question = SPRT.parse(sprt) if sprt is not None else None
-    if out is not None:
-        check_file(out)
     found = matches.match(
         game, first, second, games, seed=seed, workers=place(workers, cluster), budget=_budget(simulations, seconds), limit=limit,
-        paired=paired, sprt=(question.least, question.most) if question else None, forfeits=forfeits, out=out,
+        paired=paired, sprt=(question.least, question.most) if question else None, forfeits=forfeits, out=out, force=force,
     )  # fmt: skip
     if not found.games:
         raise KeyboardInterrupt
@@ -99,11 +110,14 @@ def measure(
     out: Annotated[Path | None, typer.Option(help="Save the strategy to this file.")] = None,
     keep: Annotated[Path | None, typer.Option(help="Keep what has been found in this file, for --resume.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the file of --keep, if it is there.")] = False,
-    workers: Workers = None, cluster: ClusterAddress = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
+    force: Force = False, workers: Workers = None, cluster: ClusterAddress = None, seed: Seed = 0, as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:  # fmt: skip
     """The exact exploitability of the strategy that a searching agent plays. Ctrl-C evaluates what there is."""
-    from unseen.run.files import check_file
-    from unseen.show.figures import check_picture, save_picture
+    from unseen.run import checkpoint
+    from unseen.run.files import check_outputs
+    from unseen.show.figures import PICTURE, check_picture, save_picture
+    from unseen.tabular import strategy_file
 
     belongs = {
         "depth": (("depth",), depth), "values": (("depth", "loss"), values), "every": (("convergence",), every),
@@ -114,11 +128,10 @@ def measure(
             raise UnseenError(f"--{name} is for --method {' or '.join(owners)}, not for {method}.")
     if out is not None and method in ("depth", "convergence", "loss"):
         raise UnseenError(f"--out saves a strategy, and --method {method} makes none.")
-    if out is not None:
-        check_file(out)
     _check_keep(keep, resume)
     if picture is not None:
-        check_picture(picture)
+        check_picture(picture, force)
+    check_outputs([(out, strategy_file.KIND), (keep, checkpoint.KIND), (picture, PICTURE)], force)
     budget = _budget(simulations, seconds)
     work: dict[str, Any] = {"seed": seed, "workers": place(workers, cluster), "save": keep, "resume": resume}
     if method == "depth":
@@ -140,7 +153,7 @@ def measure(
             game, agent, runs=games, simulations=simulations or 100_000, every=1000 if every is None else every, **work
         )
         if picture is not None:
-            save_picture(curve.figure(), picture)
+            save_picture(curve.figure(), picture, force)
         show_result(as_json, curve, the_picture_is_in=picture)
     else:
         from unseen.arena.measures import measure
@@ -149,7 +162,7 @@ def measure(
         if not found.searches:
             raise KeyboardInterrupt
         if out is not None:
-            found.strategy.save(out)
+            found.strategy.save(out, force)
         show_result(as_json, found, the_strategy_is_in=out)
 
 
@@ -159,16 +172,19 @@ def extract(
     out: Annotated[Path, typer.Option(help="Save the strategy to this file.")],
     keep: Annotated[Path | None, typer.Option(help="Keep answers in this file, for --resume.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the file of --keep, if it is there.")] = False,
-    workers: Workers = None, cluster: ClusterAddress = None, seed: MaybeSeed = None, as_json: AsJson = False, debug: Debug = False,
+    force: Force = False, workers: Workers = None, cluster: ClusterAddress = None, seed: MaybeSeed = None, as_json: AsJson = False,
+    debug: Debug = False,
 ) -> None:  # fmt: skip
     """The whole strategy of an agent: it is asked at every information set. Ctrl-C saves what there is."""
     from unseen.arena import extraction
-    from unseen.run.files import check_file
+    from unseen.run import checkpoint
+    from unseen.run.files import check_outputs
+    from unseen.tabular import strategy_file
 
-    check_file(out)
     _check_keep(keep, resume)
+    check_outputs([(out, strategy_file.KIND), (keep, checkpoint.KIND)], force)
     found = extraction.extract(game, agent, seed=seed, workers=place(workers, cluster), save=keep, resume=resume)
-    found.strategy.save(out)
+    found.strategy.save(out, force)
     show_result(as_json, found, the_strategy_is_in=out)
 
 
@@ -284,13 +300,9 @@ def _anchor(text: str | None) -> tuple[str, float] | None:
 
 
 def _check_keep(keep: Path | None, resume: bool) -> None:
-    """Raise if work cannot be kept in this file, or resumed without one."""
-    from unseen.run.checkpoint import check_place
-
+    """Raise if work is to be resumed without the file in which it is kept."""
     if resume and keep is None:
         raise UnseenError("--resume needs --keep: the file in which the work is kept.")
-    if keep is not None:
-        check_place(keep)
 
 
 def _budget(simulations: int, seconds: float) -> Any:

@@ -10,7 +10,20 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from unseen.cli.common import AsJson, Debug, GameName, Memory, Reduced, Seed, Streamed, command, in_bytes, show, show_result
+from unseen.cli.common import (
+    AsJson,
+    Debug,
+    Force,
+    GameName,
+    Memory,
+    Reduced,
+    Seed,
+    Streamed,
+    command,
+    in_bytes,
+    show,
+    show_result,
+)
 from unseen.errors import UnseenError
 from unseen.show.results import number
 
@@ -41,32 +54,40 @@ def solve(
     seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds of solving.")] = None,
     nodes: Annotated[int | None, typer.Option(help="Stop after visiting so many histories.")] = None,
     until: Annotated[float | None, typer.Option(help="Stop when the exploitability (sum) is at most this.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Save the strategy to this file, and checkpoints beside it.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Save the strategy to this file, checkpoints beside it meanwhile.")] = None,
     log: Annotated[Path | None, typer.Option(help="Write each evaluation to this file, as a line of JSON.")] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint of --out, if there is one.")] = False,
+    checkpoint: Annotated[Path | None, typer.Option(help="Keep checkpoints in this file, also the last one.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")] = False,
     checkpoint_seconds: Annotated[float, typer.Option(min=0.01, help="Seconds between checkpoints.")] = 30.0,
     evaluate: Annotated[bool, typer.Option(help="Evaluate exactly on the way, which enumerates the game.")] = True,
-    streamed: Streamed = False, reduced: Reduced = False, memory: Memory = None, seed: Seed = 0, as_json: AsJson = False,
-    debug: Debug = False,
+    streamed: Streamed = False, reduced: Reduced = False, memory: Memory = None, force: Force = False, seed: Seed = 0,
+    as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
     """Solve a game by regret minimisation, as closely as asked for. Ctrl-C keeps what there is."""
-    from unseen.run.files import check_file
+    from unseen.run.checkpoint import KIND as CHECKPOINT
+    from unseen.run.files import check_outputs
     from unseen.solving import job
+    from unseen.tabular.strategy_file import KIND as STRATEGY
 
-    if resume and out is None:
-        raise UnseenError("--resume needs --out: the checkpoint is kept beside that file.")
+    if resume and out is None and checkpoint is None:
+        raise UnseenError("--resume needs --out, beside which the checkpoint is kept, or --checkpoint.")
+    beside = None if out is None else out.with_name(out.name + ".checkpoint")
+    save = checkpoint or beside
     job.check(algorithm, {"iterations": iterations, "seconds": seconds, "nodes": nodes, "until": until}, evaluate, reduced)
-    if out is not None:
-        check_file(out)
+    check_outputs([(out, STRATEGY), (log, job.LOG), (save, CHECKPOINT)], force)
+    if resume and save is not None and not save.exists():
+        print(f"unseen: there is no checkpoint {save}, so this begins anew.", file=sys.stderr)
     found = job.solve(
         game, algorithm, iterations=iterations, seconds=seconds, nodes=nodes, until=until, seed=seed, streamed=streamed,
         reduced=reduced, memory=in_bytes(memory), evaluate=evaluate, log=log, save_every=checkpoint_seconds, resume=resume,
-        save=None if out is None else out.with_name(out.name + ".checkpoint"),
+        save=save, force=force,
     )  # fmt: skip
     for words in filter(None, (found.note, found.trouble)):
         print(f"unseen: {words}", file=sys.stderr)
     if out is not None:
-        found.strategy.save(out)
+        found.strategy.save(out, force)
+        if beside is not None and checkpoint is None and not found.stopped:
+            beside.unlink(missing_ok=True)  # nobody asked for it, and there is nothing to go on with
     show_result(as_json, found, the_strategy_is_in=out)
 
 
@@ -74,6 +95,7 @@ def solve(
 def plot(
     logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Logs that `unseen solve --log` has written.")],
     out: Annotated[Path, typer.Option(help="The picture to write (.png, .svg or .pdf).")] = Path("convergence.png"),
+    force: Force = False,
     against: Annotated[str, typer.Option(help="nodes, iterations, seconds, or all three.")] = "all",
     as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
@@ -84,9 +106,9 @@ def plot(
 
     if against not in ("all", *AXES):
         raise UnseenError(f"against is {against!r}, but must be one of all, {', '.join(AXES)}.")
-    check_picture(out)
+    check_picture(out, force)
     runs = [read_log(log) for log in logs]
-    save_picture(convergence.runs_figure(runs, tuple(AXES) if against == "all" else (against,)), out)
+    save_picture(convergence.runs_figure(runs, tuple(AXES) if against == "all" else (against,)), out, force)
     ends: list[dict[str, Any]] = [
         {"game": run.game, "algorithm": run.algorithm, "seed": run.seed, **run.points[-1]} for run in runs
     ]

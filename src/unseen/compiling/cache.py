@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -14,23 +11,22 @@ import numba
 from numba.core import config
 from numba.core.caching import IndexDataCacheFile
 
+from unseen.compiling import locks
 from unseen.compiling.digest import code_digest
 
-try:
-    import fcntl
-except ImportError:  # not everywhere
-    fcntl = None  # type: ignore[assignment]
-
 CACHE_FILES_PER_KERNEL = 64
+WAIT_SECONDS = 20.0
+"""Of several processes that want the same, all but one wait for it so long, and then compile for themselves."""
 
 
 class ContentCacheFile(IndexDataCacheFile):
     """Machine code in files named by a digest of all that it was made from.
 
-    Of several processes that want the same, one compiles, and the others wait for its result.
+    Of several processes that want the same, one compiles, and the others wait for its result; not for ever, as to compile twice
+    does no harm: a file is written whole, and what is in it follows from its name.
     """
 
-    turns: ClassVar[dict[str, Any]] = {}
+    turns: ClassVar[dict[str, locks.Lock]] = {}
     """The locks that this process holds while it compiles, by name of the file that it is going to write."""
 
     def __init__(self, cache: Any, function: Callable[..., Any]) -> None:
@@ -58,13 +54,12 @@ class ContentCacheFile(IndexDataCacheFile):
             return None
 
     def _wait_for_turn(self, name: str) -> bool:
-        """Wait until no other process compiles this. Returns False if that cannot be known here."""
-        if fcntl is None:
-            return False
-        try:
-            lock = open(Path(tempfile.gettempdir()) / f"unseen-{os.getuid()}-{name[-36:]}.lock", "w")  # noqa: SIM115
-            fcntl.flock(lock, fcntl.LOCK_EX)  # the system ends it with the process, if not before
-        except OSError:
+        """Wait until no other process compiles this. Returns False if that takes too long."""
+        if name in self.turns:  # this process has tried before, and failed
+            return True
+        who = f"another process, which is compiling {self._function.__name__}"
+        lock = locks.hold(f"{self._cache_path}/{name}", WAIT_SECONDS, who)
+        if lock is None:
             return False
         self.turns[name] = lock
         return True
@@ -72,9 +67,7 @@ class ContentCacheFile(IndexDataCacheFile):
     @classmethod
     def end_turn(cls, name: str) -> None:
         if (lock := cls.turns.pop(name, None)) is not None:
-            with contextlib.suppress(OSError):
-                os.unlink(lock.name)
-            lock.close()
+            lock.release(remove=True)
 
     def save(self, key: Any, data: Any) -> None:
         name = self._name(key)

@@ -34,7 +34,7 @@ from unseen.networks.network import Network
 from unseen.networks.whole import EverySet
 from unseen.position import random_walk
 from unseen.run import checkpoint
-from unseen.run.files import write_atomically
+from unseen.run.files import OURS, write_atomically
 from unseen.run.progress import InterruptsHeld, watched
 from unseen.run.workers import Crew, Workers, crew_of
 from unseen.show.figures import new_figure, save_picture
@@ -185,9 +185,7 @@ def make_place(folder: Path, resume: bool) -> None:
         raise UnseenError(f"the folder {folder} cannot be used: {error.strerror or error}.") from error
     if CHECKPOINT in held and not resume:
         raise UnseenError(f"the folder {folder} holds what was learnt before; --resume goes on with it.")
-    for left in [name for name in held if name.startswith(".unseen-")]:  # of a write that was killed
-        (folder / left).unlink(missing_ok=True)
-        held.discard(left)
+    held = {name for name in held if not name.startswith(OURS)}  # what is left of a write that was killed
     if held and CHECKPOINT not in held:
         raise UnseenError(f"the folder {folder} holds other files; name an empty one, or one that is not there.")
 
@@ -344,7 +342,7 @@ class _Job:
         lines = [json.dumps({"game": self.game.spec, "seed": self.seed, **asdict(i)}) for i in self.done]
         write_atomically(self.folder / LOG, ["\n".join([*lines, ""] if lines else []).encode()])
         if self.result.last is not None and self.result.last.is_evaluated:
-            save_picture(self.result.figure(), self.folder / PICTURE)
+            save_picture(self.result.figure(), self.folder / PICTURE, force=True)
 
     def snapshot(self, iterations: int) -> Path:
         return self.folder / f"network-{iterations}.safetensors"

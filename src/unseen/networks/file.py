@@ -21,22 +21,26 @@ from unseen.games import REGISTRY
 from unseen.loading import load
 from unseen.networks.encoding import Encoding
 from unseen.position import fingerprint
-from unseen.run.files import write_atomically
+from unseen.run.files import Kind, write_output
 
 FORMAT = "unseen-network 1"
+MARK = b'{"__metadata__":{"unseen":'
+KIND = Kind("a network", lambda file: file.read(8 + len(MARK))[8:] == MARK)
 Tensors = dict[str, NDArray[np.float32]]
 Layer = tuple[NDArray[np.float32], NDArray[np.float32]]
 """Weights, shape (inputs, outputs), and what is added to their sums, (outputs,)."""
 
 
-def write(path: Path, game: Game, encoding: Encoding, layers: Sequence[Layer], about: Mapping[str, Any]) -> None:
+def write(
+    path: Path, game: Game, encoding: Encoding, layers: Sequence[Layer], about: Mapping[str, Any], force: bool = False
+) -> None:
     """Write the layers of a network that sees what an encoding says."""
     tensors = tensors_of(layers)
     words = {
         "format": FORMAT, "game": game.name, "parameters": game.settings, "fingerprint": fingerprint(game),
         "encoding": encoding.parts, "encodes": encoding.fingerprint, "sha256": digest(tensors), "about": about,
     }  # fmt: skip
-    write_atomically(path, [safetensors().save(tensors, {"unseen": json.dumps(words)})])
+    write_output(path, KIND, [safetensors().save(tensors, {"unseen": json.dumps(words)})], force)
 
 
 def read(path: Path, game: Game | None) -> tuple[Encoding, list[Layer], dict[str, Any]]:

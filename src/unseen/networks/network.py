@@ -54,9 +54,12 @@ class Network:
         if not all(np.isfinite(part).all() for layer in self.layers for part in layer):
             raise UnseenError("the network holds numbers that are not finite.")
 
-    def save(self, path: Path | str) -> None:
-        """Write the network to the file `path`. The old file stays whole until the new one is."""
-        file.write(Path(path), self.game, self.encoding, self.layers, self.about)
+    def save(self, path: Path | str, force: bool = False) -> None:
+        """Write the network to the file `path`. The old file stays whole until the new one is.
+
+        A file that is not a network of this library is replaced only with `force`.
+        """
+        file.write(Path(path), self.game, self.encoding, self.layers, self.about, force)
 
     @classmethod
     def load(cls, path: Path | str, game: Game | str | None = None) -> Network:

@@ -248,7 +248,7 @@ class Experiment(Cells):
         if axes.lines:
             axes.legend(fontsize=8, frameon=False)
         axes.spines[["top", "right"]].set_visible(False)
-        save_picture(figure, self.picture)
+        save_picture(figure, self.picture, force=True)
 
     def rate_of(self, run: Run, iterations: int, opponent: str, sharpness: float = 1.0) -> Rate | None:
         cell = self.cells.get(match_name(run, iterations, opponent, sharpness))

@@ -194,7 +194,7 @@ class Experiment:
                 draw_axis(panel, [self.runs[row.name, name] for name in ALGORITHMS], "nodes")
                 panel.legend(fontsize=8, frameon=False)
             panel.set_ylabel("exploitability (sum)")
-        save_picture(figure, self.picture)
+        save_picture(figure, self.picture, force=True)
 
     def claims(self, rows: Sequence[Row]) -> list[Claim]:
         """What Section 5 says, and what the runs say."""

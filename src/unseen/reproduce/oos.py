@@ -219,7 +219,7 @@ class Experiment(Cells):
         lines = panels.flat[2].get_legend_handles_labels()  # the panel that has them all
         if lines[0]:
             figure.legend(*lines, loc="outside lower center", ncols=3, frameon=False, handlelength=4)
-        save_picture(figure, self.picture)
+        save_picture(figure, self.picture, force=True)
 
     def figure_numbers(self) -> str:
         rows = []

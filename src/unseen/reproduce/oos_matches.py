@@ -185,7 +185,7 @@ class Experiment(Cells):
         labels = [kind if "against" in kind else f"{kind} against {RIVAL}" for kind in shown]
         grid[len(panels)].legend(shown.values(), labels, loc="center left", frameon=False, fontsize=9)
         grid[0].set_ylabel("games won (%), draws counting half")
-        save_picture(figure, self.picture)
+        save_picture(figure, self.picture, force=True)
 
     def numbers(self) -> str:
         rows = []

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from unseen.errors import UnseenError
-from unseen.run.files import write_atomically
+from unseen.run import files
 from unseen.show.markdown import table
 
 Say = Callable[[str], None]
@@ -34,15 +33,18 @@ def page_name(quick: bool) -> str:
 
 def make_folder(folder: Path) -> None:
     """The folder for an experiment's results."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise UnseenError(f"the folder {folder} cannot be made: {error.strerror}.") from error
+    files.make_folder(folder, "an experiment", _has_page)
+
+
+def _has_page(folder: Path) -> bool:
+    """Whether an earlier version has written its page here."""
+    pages = [folder / page_name(quick) for quick in (True, False)]
+    return any(b"`unseen reproduce " in page.read_bytes() for page in pages if page.is_file())
 
 
 def write_page(path: Path, title: str, parts: Sequence[str]) -> None:
     """Write a page, whole or not at all."""
-    write_atomically(path, ["\n\n".join([f"# {title}", *parts, ""]).encode()])
+    files.write_atomically(path, ["\n\n".join([f"# {title}", *parts, ""]).encode()])
 
 
 def seconds(value: float) -> str:

@@ -198,7 +198,7 @@ class Findings:
             axes.grid(alpha=0.3)
             if axes.lines:
                 axes.legend(fontsize=7, frameon=False, ncols=2)
-        save_picture(figure, picture)
+        save_picture(figure, picture, force=True)
 
     def at_end(self, half: str, label: str) -> Estimate | None:
         found = self.lines(half, label)

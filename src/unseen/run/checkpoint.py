@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.position import fingerprint
-from unseen.run.files import check_file, is_sealed, write_sealed
+from unseen.run.files import is_sealed, sealed_kind, write_sealed
 
 MAGIC = b"unseen-checkpoint 2\n"
+KIND = sealed_kind("a checkpoint", MAGIC, can_force=False)
 KINDS = ("<f8", "<f4", "<i8", "<u8", "<i4", "<u4", "|i1", "|u1")
 
 
@@ -24,14 +25,7 @@ def write(path: Path, game: Game, header: Mapping[str, Any], arrays: Mapping[str
     """Write the state of a solver: what it is about, and its arrays."""
     layout = [[name, array.dtype.str, list(array.shape)] for name, array in arrays.items()]
     about = {"game": game.spec, "fingerprint": fingerprint(game), "arrays": layout, **header}
-    write_sealed(path, MAGIC, about, arrays.values())
-
-
-def check_place(path: Path) -> None:
-    """Raise if a checkpoint cannot be written here, or would replace a file that is none."""
-    check_file(path)
-    if path.exists() and not path.open("rb").read(len(MAGIC)).startswith(b"unseen-checkpoint"):
-        raise UnseenError(f"checkpoint {path}: there is another file of that name, which would be lost; name another.")
+    write_sealed(path, KIND, MAGIC, about, arrays.values())
 
 
 def header_of(path: Path) -> dict[str, Any]:

@@ -21,14 +21,14 @@ TRIES = 3
 AHEAD = 4
 """Results for each actor that may wait for the one before them."""
 ANSWER_SECONDS = 5.0
-LOCAL = "local"
+LOCAL, LOOPBACK = "local", "127.0.0.1"
 
 
 class Cluster:
     """Where work may run instead of in processes here: a cluster of Ray.
 
     `address`: host and port of its head, such as `"10.0.0.1:6379"`; `"auto"`, the one that this machine belongs to; `"local"`
-    starts one here.
+    starts one here, which listens to this machine only.
     """
 
     def __init__(self, address: str = LOCAL) -> None:
@@ -55,7 +55,9 @@ class Cluster:
         quiet: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "configure_logging": True}
         try:
             if self.address == LOCAL:
-                ray.init(address=LOCAL, num_cpus=cores, include_dashboard=False, **quiet)
+                with _loopback_only():
+                    ray.init(address=LOCAL, num_cpus=cores, include_dashboard=False, _node_ip_address=LOOPBACK, **quiet)
+                check_loopback(ray)
             else:
                 ray.init(address=self.address, **quiet)
         except Exception as error:  # Ray raises many kinds
@@ -79,6 +81,30 @@ class Cluster:
                 yield lambda tasks: crew.results(iter(tasks))
             finally:
                 crew.dismiss()
+
+
+@contextmanager
+def _loopback_only() -> Iterator[None]:
+    """A cluster that starts meanwhile listens to this machine only: whoever reaches Ray's ports can run code.
+
+    Ray puts the machine's address in place of the one that it is given, unless it takes the system for one that has no clusters.
+    """
+    from ray._private import ray_constants
+
+    before = ray_constants.ENABLE_RAY_CLUSTER
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = before
+
+
+def check_loopback(ray: Any) -> None:
+    """Raise, and end the cluster, if it was started at another address than this machine's own."""
+    address = ray.util.get_node_ip_address()
+    if address != LOOPBACK:
+        ray.shutdown()
+        raise UnseenError(f"this version of Ray listens at {address} for a cluster of one machine, where others can reach it.")
 
 
 def check_address(address: str) -> None:

@@ -8,9 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from unseen.errors import UnseenError
+from unseen.run.files import Kind, begins_with
 
 AXES = {"nodes": "nodes touched", "iterations": "iterations", "seconds": "seconds"}
 """What exploitability can be drawn against."""
+
+MARK = "unseen"
+"""The first name in each line of a log; its value is the command that writes such logs."""
+
+
+def marked(command: str, row: dict[str, Any]) -> str:
+    """A line of a log of `command`."""
+    return json.dumps({MARK: command, **row})
+
+
+def log_of(command: str) -> Kind:
+    """The kind of logs that `command` writes."""
+    return begins_with(f"a log of `unseen {command}`", json.dumps({MARK: command})[:-1].encode())
 
 
 @dataclass
@@ -49,7 +63,7 @@ def _read_line(path: Path, number: int, line: str) -> dict[str, Any]:
             and row["game"]
             and row["algorithm"]
         ):
-            return dict(row)
+            return {name: value for name, value in row.items() if name != MARK}
     except (ValueError, KeyError, TypeError):
         pass
     raise UnseenError(f"log {path}: line {number} is not an evaluation that `unseen solve --log` has written.")

@@ -12,6 +12,7 @@ from types import TracebackType
 from typing import Any
 
 SHOW_AFTER_SECONDS = 1.5
+SAVING_SHARE = 0.05
 Progress = Callable[[int], None]
 """Called with how much has been done so far."""
 
@@ -105,6 +106,28 @@ class LiveTable:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         if self.live is not None:
             self.live.stop()
+
+
+class Saving:
+    """When to save: every so many seconds, or more rarely where that would take more than a twentieth of the time.
+
+    A save is made inside of it, as a context manager.
+    """
+
+    def __init__(self, every: float) -> None:
+        self.every = every
+        self.due = time.monotonic() + every
+
+    @property
+    def is_due(self) -> bool:
+        return time.monotonic() >= self.due
+
+    def __enter__(self) -> None:
+        self.began = time.monotonic()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        now = time.monotonic()
+        self.due = now + max(self.every, (now - self.began) / SAVING_SHARE)
 
 
 class InterruptsHeld:

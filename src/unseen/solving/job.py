@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
@@ -15,8 +14,8 @@ from unseen.exact.sequence_form import Evaluation, SequenceForm
 from unseen.game import Game
 from unseen.loading import load
 from unseen.run import checkpoint
-from unseen.run.files import check_file, write_atomically
-from unseen.run.logs import Run
+from unseen.run.files import check_outputs, write_output
+from unseen.run.logs import Run, log_of, marked
 from unseen.run.progress import InterruptsHeld, watched
 from unseen.show.convergence import runs_figure
 from unseen.show.results import Result, number, per_player
@@ -31,6 +30,7 @@ SECONDS_PER_RUN = 0.25
 GROWTH = 1.25
 """Evaluations come at iterations that grow by this factor, or later if evaluating would take over a fifth of the time."""
 EVALUATION_SHARE = 0.2
+LOG = log_of("solve")
 
 
 @dataclass(frozen=True)
@@ -114,6 +114,7 @@ def solve(
     nodes: int | None = None, until: float | None = None, seed: int = 0, streamed: bool = False, reduced: bool = False,
     evaluate: bool = True, log: Path | str | None = None, save: Path | None = None, save_every: float = 30.0, resume: bool = False,
     watch: Watcher | None = None, progress: bool | None = None, memory: int | None = None, form: SequenceForm | None = None,
+    force: bool = False,
 ) -> Solved:  # fmt: skip
     """Improve a strategy for a game until one of the limits is reached. Ctrl-C ends the job and returns what there is.
 
@@ -130,18 +131,18 @@ def solve(
     - `progress`: None shows a bar if a person is watching, True always, False never.
     - `memory`: the most bytes that walking the game may take.
     - `form`: the game's sequence form, if there is one already.
+    - `force`: whether `log` may replace a file that is not a log of this function.
     """
     game = load(game)
     limits = {"iterations": iterations, "seconds": seconds, "nodes": nodes, "until": until}
     check(algorithm, limits, evaluate, reduced)
-    if log is not None:
-        check_file(Path(log))
+    check_outputs([(log, LOG), (save, checkpoint.KIND)], force)
     if form is None and (evaluate or needs_form(algorithm)):
         form = SequenceForm(game, streamed=streamed, reduced=reduced, progress=progress, memory=memory)
     solver = make_solver(algorithm, game, form, seed)
     solver.prepare()
     with watched(progress, f"{algorithm} on {game.name}", "iterations") as tick:
-        lines = _Log(Path(log), game, form, algorithm, seed) if log is not None else None
+        lines = _Log(Path(log), game, form, algorithm, seed, force) if log is not None else None
         job = _Job(solver, form if evaluate else None, algorithm, seed, limits, watch, tick, lines, save, save_every)
         if resume and save is not None:
             job.take_up()
@@ -153,14 +154,14 @@ def solve(
 class _Log:
     """A log of evaluations, written whole each time, so that a reader never sees half of it."""
 
-    def __init__(self, path: Path, game: Game, form: SequenceForm | None, algorithm: str, seed: int) -> None:
-        self.path, self.lines, self.trouble = path, list[str](), ""
+    def __init__(self, path: Path, game: Game, form: SequenceForm | None, algorithm: str, seed: int, force: bool) -> None:
+        self.path, self.lines, self.trouble, self.force = path, list[str](), "", force
         self.about = {"game": game.spec, "form": form.kind if form else None, "algorithm": algorithm, "seed": seed}
 
     def add(self, point: Point) -> None:
-        self.lines.append(json.dumps(self.about | asdict(point)))
+        self.lines.append(marked("solve", self.about | asdict(point)))
         try:
-            write_atomically(self.path, ["\n".join([*self.lines, ""]).encode()])
+            write_output(self.path, LOG, ["\n".join([*self.lines, ""]).encode()], self.force)
             self.trouble = ""
         except UnseenError as error:  # the work goes on, and the next line may find room again
             self.trouble = str(error)

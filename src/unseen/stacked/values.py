@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import random
-import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
@@ -20,8 +19,8 @@ from unseen.game import PUBLIC, Game
 from unseen.games import REGISTRY
 from unseen.loading import load, parse
 from unseen.position import Position, fingerprint, random_walk
-from unseen.run.files import CHECKSUM_BYTES, check_file, write_sealed
-from unseen.run.progress import InterruptsHeld, Progress, watched
+from unseen.run.files import CHECKSUM_BYTES, check_output, sealed_kind, write_sealed
+from unseen.run.progress import InterruptsHeld, Progress, Saving, watched
 from unseen.run.workers import core_count
 from unseen.show.mixes import Answer, mixes_figure
 from unseen.show.results import Result, number
@@ -34,9 +33,11 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MAGIC = b"unseen-values 1\n"
+KIND = sealed_kind("a table of values", MAGIC)
 BLOCK = 1 << 20
 """Slots that are read or written at a time."""
-SAVE_EVERY = 900.0
+SAVE_EVERY = 60.0
+"""Seconds between saves, or more if they would take more than a small share of the time."""
 RULE_GAMES = 30
 
 
@@ -158,14 +159,14 @@ class Values(Result):
 
     # Files ----------------------------------------------------------------------------------------------------------------------
 
-    def save(self, path: Path | str) -> None:
-        """Write the table to a file at `path`, with the game that it belongs to."""
+    def save(self, path: Path | str, force: bool = False) -> None:
+        """Write the table to a file at `path`, with the game that it belongs to. Another file is replaced only with `force`."""
         about = {
             "game": self.game.spec, "rules": _rules(self.game), "entries": self.entries + self.added, "words": self.slots.shape[1],
             "complete": not self.stopped, "games": self.games, "seconds": self.seconds, "gap": self.gap,
             "varying": self.varying.tolist(),
         }  # fmt: skip
-        write_sealed(Path(path), MAGIC, about, _entries(self.slots))
+        write_sealed(Path(path), KIND, MAGIC, about, _entries(self.slots), force)
 
     @property
     def fold(self) -> Folding | None:
@@ -246,14 +247,15 @@ def _rules(game: Game) -> str:
 
 def backward_induction(
     game: Game | str, *, workers: int | None = None, memory: int | None = None, save: Path | str | None = None,
-    resume: bool = False, progress: Progress | bool | None = None,
+    resume: bool = False, progress: Progress | bool | None = None, force: bool = False,
 ) -> Values:  # fmt: skip
     """The exact value of every state of a simultaneous game that hides nothing but the move being made, by backward induction.
 
     - `game`: a game, or what names one: `"pd_goofspiel(cards=7)"`.
     - `workers`: how many threads (otherwise one a core); the values are the same.
     - `memory`: the most bytes that the table may take.
-    - `save`: a file that gets the table, now and then and at the end. `resume` goes on from what is there.
+    - `save`: a file that gets the table, now and then and at the end. `resume` goes on from what is there; with `force`, a file
+      that is not a table of values is replaced.
     - `progress`: None shows a bar if a person is watching, True always, False never; a function is called with the states so far.
 
     Ctrl-C ends it; what has been solved so far is in the result (`stopped`) and in the file.
@@ -261,7 +263,7 @@ def backward_induction(
     game = load(game)
     check_open(game, "backward induction over states")
     if save is not None:
-        check_file(Path(save))
+        check_output(save, KIND, force)
     before = Values.load(save, game) if resume and save is not None and Path(save).exists() else None
     memory = int(MEMORY_SHARE * machine_memory()) if memory is None else memory
     job = Job(game, core_count(workers), memory, before.known() if before else None)
@@ -270,18 +272,18 @@ def backward_induction(
         job.begin(())
         if game.chance_fields:
             job.begin_rounds()
-        saved = time.monotonic()
+        saving = Saving(SAVE_EVERY)
         try:
             while not job.is_done and not interrupts.count:
                 job.run()
                 tick(job.entries, f"{job.games / max(job.seconds, 1e-9):,.0f} games/s")
-                if save is not None and time.monotonic() - saved > SAVE_EVERY:
-                    _found(job).save(save)
-                    saved = time.monotonic()
+                if save is not None and saving.is_due:
+                    with saving:
+                        _found(job).save(save, force)
         finally:
             found = _found(job)
             if save is not None and found.entries:
-                found.save(save)
+                found.save(save, force)
     return found
 
 

@@ -16,7 +16,7 @@ from unseen.game import Game
 from unseen.loading import load
 from unseen.position import Position, history_text
 from unseen.run.progress import Progress
-from unseen.show.figures import save_picture
+from unseen.show.figures import check_picture, save_picture
 from unseen.tabular import strategy_file
 
 if TYPE_CHECKING:
@@ -154,9 +154,12 @@ class Strategy:
 
     # Files -------------------------------------------------------------------------------------------------------------------
 
-    def save(self, path: str | Path) -> None:
-        """Write the strategy to the file `path`; see docs/strategy-format.md. The old file stays whole until the new one is."""
-        strategy_file.write(Path(path), self.game, self._columns())
+    def save(self, path: str | Path, force: bool = False) -> None:
+        """Write the strategy to the file `path`; see docs/strategy-format.md. The old file stays whole until the new one is.
+
+        A file that is not a strategy is replaced only with `force`.
+        """
+        strategy_file.write(Path(path), self.game, self._columns(), force)
 
     @classmethod
     def load(cls, path: str | Path, game: Game | str | None = None) -> Strategy:
@@ -184,9 +187,13 @@ class Strategy:
 
         return strategies.strategy_figure(self, strategies.situations(self), panels)
 
-    def draw(self, path: str | Path, panels: int = 12) -> None:
-        """Save that picture, of up to `panels` situations, to the file `path` (.png, .svg or .pdf)."""
-        save_picture(self.figure(panels), Path(path))
+    def draw(self, path: str | Path, panels: int = 12, force: bool = False) -> None:
+        """Save that picture, of up to `panels` situations, to the file `path` (.png, .svg or .pdf).
+
+        A file that is not a picture of this library is replaced only with `force`.
+        """
+        check_picture(Path(path), force)
+        save_picture(self.figure(panels), Path(path), force)
 
     def __repr__(self) -> str:
         return f"<Strategy for {self.game.spec}: {len(self)} information sets>"

@@ -19,15 +19,16 @@ from unseen.game import Game
 from unseen.games import REGISTRY
 from unseen.loading import load
 from unseen.position import fingerprint
-from unseen.run.files import CHECKSUM_BYTES, is_sealed, write_sealed
+from unseen.run.files import CHECKSUM_BYTES, is_sealed, sealed_kind, write_sealed
 
 MAGIC = b"unseen-strategy 1\n"
+KIND = sealed_kind("a strategy", MAGIC)
 COLUMNS = {"keys": "<u8", "player": "<i1", "count": "<i4", "actions": "<i4", "probability": "<f8"}
 PER_INFOSET = ("keys", "player", "count")
 MAX_HEADER_BYTES = 65_536
 
 
-def write(path: Path, game: Game, columns: Mapping[str, NDArray[np.generic]]) -> None:
+def write(path: Path, game: Game, columns: Mapping[str, NDArray[np.generic]], force: bool = False) -> None:
     """Write a strategy's columns, with the game they belong to."""
     header = {
         "game": game.name,
@@ -36,7 +37,7 @@ def write(path: Path, game: Game, columns: Mapping[str, NDArray[np.generic]]) ->
         "infosets": len(columns["keys"]),
         "cells": len(columns["actions"]),
     }
-    write_sealed(path, MAGIC, header, (columns[name].astype(kind) for name, kind in COLUMNS.items()))
+    write_sealed(path, KIND, MAGIC, header, (columns[name].astype(kind) for name, kind in COLUMNS.items()), force)
 
 
 def read(path: Path, game: Game | None) -> tuple[Game, dict[str, NDArray[Any]]]:
