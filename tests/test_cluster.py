@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
+import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,7 +19,7 @@ from unseen.arena.records import GAMES
 from unseen.arena.tournament import tournament
 from unseen.errors import UnseenError
 from unseen.learning.job import learn
-from unseen.run.cluster import TRIES, Cluster
+from unseen.run.cluster import TRIES, Cluster, check_loopback
 from unseen.run.workers import run_all
 
 cluster_utils = pytest.importorskip("ray.cluster_utils")
@@ -88,6 +91,46 @@ def test_a_cluster_plays_the_same_games_and_a_node_that_is_killed_costs_time_onl
     tournament("kuhn_poker", agents, 60, out=tmp_path / "there", seed=3, workers=place, watch=kill)
     assert kills
     assert (tmp_path / "here" / GAMES).read_bytes() == (tmp_path / "there" / GAMES).read_bytes()
+
+
+ALONE = """
+import sys
+from pathlib import Path
+from unseen.run.cluster import Cluster
+
+def family(process):
+    yield process
+    for child in (process / "task" / process.name / "children").read_text().split():
+        yield from family(Path("/proc") / child)
+
+def listening(kind):
+    rows = [line.split() for line in Path(f"/proc/net/{kind}").read_text().splitlines()[1:]]
+    return {row[9]: row[1].rpartition(":")[0] for row in rows if row[3] == "0A"}
+
+with Cluster("local").crew(dict, (), 1):
+    places = listening("tcp") | listening("tcp6")
+    links = [fd for process in family(Path("/proc/self").resolve()) for fd in (process / "fd").iterdir() if fd.is_symlink()]
+    sockets = [str(link.readlink())[8:-1] for link in links]
+    print(*(places[socket] for socket in sockets if socket in places))
+"""
+LOOPBACKS = {"0100007F", "00000000000000000000000001000000", "0000000000000000FFFF00000100007F"}
+
+
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="there is no list of what listens")
+def test_a_cluster_that_is_started_here_listens_to_this_machine_only():
+    """Whoever reaches the ports of Ray can run code."""
+    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.split()) >= 3
+    assert set(done.stdout.split()) <= LOOPBACKS
+
+
+def test_a_version_of_ray_that_listens_to_others_is_refused():
+    ended = []
+    ray = SimpleNamespace(util=SimpleNamespace(get_node_ip_address=lambda: "192.0.2.1"), shutdown=lambda: ended.append(True))
+    with pytest.raises(UnseenError, match=r"listens at 192\.0\.2\.1"):
+        check_loopback(ray)
+    assert ended
 
 
 def test_addresses():
