@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test lint bench counts docs clean
+.PHONY: demo test lint fuzz bench counts docs clean
 
 $(VENV)/.installed: pyproject.toml
 	test -d $(VENV) || $(PYTHON) -m venv $(VENV)
@@ -28,6 +28,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# FUZZ_MINUTES=60 make fuzz; FUZZ_SEED chooses other cases.
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m fuzz
 
 bench: $(VENV)/.dev
 	$(BIN)/python benchmarks/foundation.py

@@ -12,7 +12,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parent.parent / "src" / "unseen"
 ORDER = [
     "errors", "version", "compiling.lowering", "compiling.digest", "compiling.locks", "compiling.cache", "compiling.types",
-    "compiling.explaining",
+    "compiling.explaining", "compiling.interrupts",
     "compiling.notice", "compiling.memory", "compiling.bits", "compiling.decorators", "compiling", "options", "game", "games",
     "loading", "engine", "position", "random_play", "run.ticks",
     "run.cluster", "run.workers", "run.progress", "run.files", "run.checkpoint",

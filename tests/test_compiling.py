@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from helpers import ROOT, run_process
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba.core import event
 
 from unseen import Game, RuleError, SequenceForm, enumerate_game, load, playouts, solve_exactly
 from unseen.compiling import as_python, kernel, numba_type, piece
@@ -370,3 +372,16 @@ def test_state_fields_must_be_usable():
             type("Bad", (Game,), {"state": np.dtype([field])})
     with pytest.raises(UnseenError, match="must be a NumPy record type"):
         type("Bad", (Game,), {"state": 3})
+
+
+def test_ctrl_c_while_the_compiler_works_comes_when_that_is_done(capsys):
+    event.start_event("numba:compiler_lock")
+    event.start_event("numba:compiler_lock")
+    signal.raise_signal(signal.SIGINT)
+    signal.raise_signal(signal.SIGINT)
+    event.end_event("numba:compiler_lock")
+    with pytest.raises(KeyboardInterrupt):
+        event.end_event("numba:compiler_lock")
+    assert capsys.readouterr().err.count("as soon as this is compiled") == 1
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGINT)

@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+
+LONGEST_VALUE = 240
+"""Characters of a quoted value, and of a word that is not quoted, in a message."""
+LONGEST_WORD = 400
+_QUOTED = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")(?!\w)|\S{401,}""", re.DOTALL)
+
+
+def shortened(sentence: str) -> str:
+    """A message whose quoted values and words are short: of those that are too long the middle is left out."""
+    return _QUOTED.sub(_without_middle, sentence)
+
+
+def _without_middle(found: re.Match[str]) -> str:
+    text = found[0]
+    most = LONGEST_VALUE if text[0] in "'\"" else LONGEST_WORD
+    half = most // 2
+    return text if len(text) <= most else f"{text[:half]}...{text[-half:]}"
 
 
 class UnseenError(ValueError):
-    """Something a user asked for cannot be done as asked. The command line prints it and exits with code 2."""
+    """Something a user asked for cannot be done as asked. The command line prints it and exits with code 2.
+
+    The sentence may echo what the user wrote: values that are very long are shortened here, for all messages.
+    """
+
+    def __str__(self) -> str:
+        return shortened(super().__str__())
 
 
 class RuleError(UnseenError):

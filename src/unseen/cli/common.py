@@ -63,7 +63,7 @@ def command(function: F) -> F:
             if options.get("debug"):
                 print(getattr(error, "details", ""), file=sys.stderr)
                 raise
-            print(f"unseen: {error}", file=sys.stderr)
+            print(f"unseen: {on_one_line(error)}", file=sys.stderr)
             raise typer.Exit(2) from None
         except KeyboardInterrupt:
             print("unseen: stopped.", file=sys.stderr)
@@ -75,10 +75,15 @@ def command(function: F) -> F:
             if options.get("debug") or isinstance(error, typer.Exit):
                 raise
             kind = type(error).__name__
-            print(f"unseen: unexpected {kind}: {str(error).strip()}; run again with --debug to see where.", file=sys.stderr)
+            print(f"unseen: unexpected {kind}: {on_one_line(error)}; run again with --debug to see where.", file=sys.stderr)
             raise typer.Exit(2) from None
 
     return function
+
+
+def on_one_line(error: Exception) -> str:
+    """What an error says, also where it repeats lines that somebody gave us."""
+    return " ".join(line.strip() for line in str(error).splitlines())
 
 
 def show(as_json: bool, result: dict[str, Any], for_people: Callable[[], Any]) -> None:

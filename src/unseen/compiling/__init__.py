@@ -19,10 +19,22 @@ Three things here are easy to get wrong:
 - *Errors for people.* When a kernel fails to compile, the rules are compiled one by one to find the one at fault.
 """
 
+from unseen.compiling import interrupts
 from unseen.compiling.decorators import as_python, kernel, piece
 from unseen.compiling.digest import code_digest
 from unseen.compiling.lowering import JIT_DISABLED
 from unseen.compiling.notice import notice
 from unseen.compiling.types import Compiled, compiled_methods, numba_type
 
-__all__ = ["JIT_DISABLED", "Compiled", "as_python", "code_digest", "compiled_methods", "kernel", "notice", "numba_type", "piece"]
+__all__ = [
+    "JIT_DISABLED",
+    "Compiled",
+    "as_python",
+    "code_digest",
+    "compiled_methods",
+    "interrupts",
+    "kernel",
+    "notice",
+    "numba_type",
+    "piece",
+]

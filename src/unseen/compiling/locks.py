@@ -24,7 +24,7 @@ except ImportError:  # Windows
         import msvcrt
 
 POLL_SECONDS = 0.05
-QUIET_SECONDS = 2.0
+QUIET_SECONDS = 5.0
 """Nothing is said of a wait that is no longer than this."""
 OPEN = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 
