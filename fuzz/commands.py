@@ -23,6 +23,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -81,7 +82,7 @@ SMALL = {
     "--layers", "4"),
 }  # fmt: skip
 """What keeps a command short; options that come later count."""
-COSTLY = {"bench": 0.03, "reproduce": 0.1, "learn": 0.2, "tournament": 0.6, "games": 0.2, "algorithms": 0.2, "agents": 0.2}
+COSTLY = {"bench": 0.02, "reproduce": 0.04, "learn": 0.1, "tournament": 0.4, "games": 0.2, "algorithms": 0.2, "agents": 0.2}
 """How often commands that take seconds, or have nothing to choose, are drawn; others count 1."""
 BUDGETS = ("iterations", "seconds", "nodes", "games", "simulations", "histories", "playouts", "evaluation_games", "limit", "every")
 FOREIGN = {
@@ -269,6 +270,7 @@ def child(connection: Any, target: str, seed: int, first: int, last: int, folder
     import resource
 
     faulthandler.enable()
+    threading.Thread(target=end_with_parent, daemon=True).start()
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
@@ -292,6 +294,14 @@ def child(connection: Any, target: str, seed: int, first: int, last: int, folder
         outcome = run_line(main, line)
         connection.send(("end", number, *outcome, *harm(place, line)))
     connection.send(("over", last))
+
+
+def end_with_parent() -> None:
+    """Nobody is told any more what comes of the lines."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def renew(clean: Path, place: Path) -> None:

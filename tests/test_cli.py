@@ -78,6 +78,11 @@ def bad_inputs(folder):
         (("info", f"{folder}/syntax.py:Game"), "does not import: SyntaxError"),
         (("info", f"{folder}/index.py:Smuggler"), "out has room for 4 actions"),
         (("value", "xi", "--out", f"{folder}/no/such/place"), "cannot write"),
+        (("value", "xi", "--out", "x" * 300), "cannot write"),
+        (("exploitability", "xi", "--strategy", "x" * 300), "there is no such file"),
+        (("info", "x" * 300 + ".py:Game"), "there is no file"),
+        (("value", "two\nlines"), "game 'two"),
+        (("plot", "two\nlines"), "it cannot be read"),
         (("value", "xi", "--picture", f"{folder}/picture.txt"), "name a file that ends in .png"),
     ]
 

@@ -8,6 +8,7 @@ import difflib
 import hashlib
 import importlib
 import importlib.util
+import os
 import re
 import sys
 from collections.abc import Iterable
@@ -116,8 +117,9 @@ def class_in_file(name: str, base: type, what: str) -> Any:
     if not colon:
         raise UnseenError(f"{what} {name!r}: say which class of the file, as in {name}:ClassName.")
     path = Path(file)
-    if not path.is_file():
-        raise UnseenError(f"{what} {name!r}: there is no file {file}.")
+    if not os.path.isfile(path):
+        there_is = "what is there is not a regular file" if os.path.exists(path) else f"there is no file {file}"
+        raise UnseenError(f"{what} {name!r}: {there_is}.")
     module = _import_file(path, what)
     cls = getattr(module, cls_name, None)
     if not (isinstance(cls, type) and issubclass(cls, base)):

@@ -138,7 +138,7 @@ def read_strategy(name: str, game: Game) -> Strategy:
 
     if name == "uniform":
         return Strategy.uniform(game)
-    if not Path(name).exists():
+    if not os.path.exists(name):
         raise UnseenError(f"strategy {name!r}: there is no such file, and it is not 'uniform'.")
     return Strategy.load(name, game)
 

@@ -21,8 +21,7 @@ class Cells:
         self.cells: dict[str, Cell] = {}
         self.part = folder  # where an unfinished measurement is kept
         self.has_news = False  # since the page was written
-        make_folder(folder)
-        (folder / "cells").mkdir(exist_ok=True)
+        make_folder(folder, "cells")
 
     def run(self) -> None:
         """Do what is missing; the page is written in the end, also when Ctrl-C ends it."""

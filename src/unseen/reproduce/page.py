@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from unseen.errors import UnseenError
 from unseen.run import files
 from unseen.show.markdown import table
 
@@ -31,9 +32,13 @@ def page_name(quick: bool) -> str:
     return "quick.md" if quick else "page.md"
 
 
-def make_folder(folder: Path) -> None:
-    """The folder for an experiment's results."""
+def make_folder(folder: Path, inside: str = "") -> None:
+    """The folder for an experiment's results, and perhaps one inside of it."""
     files.make_folder(folder, "an experiment", _has_page)
+    try:
+        (folder / inside).mkdir(exist_ok=True)
+    except OSError as error:
+        raise UnseenError(f"cannot use the folder {folder / inside}: {error.strerror or error}.") from error
 
 
 def _has_page(folder: Path) -> bool:
