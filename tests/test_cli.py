@@ -110,6 +110,34 @@ def test_what_a_users_file_prints_is_not_a_result(tmp_path):
     assert "does not import: SystemExit" in done.stderr
 
 
+def test_a_game_behind_a_link_may_have_any_name(tmp_path):
+    (tmp_path / "game").write_text((ROOT / "examples/smuggler.py").read_text())
+    (tmp_path / "link.py").symlink_to(tmp_path / "game")
+    assert invoke("playthrough", f"{tmp_path}/link.py:Smuggler")["game"] == f"{tmp_path}/link.py:Smuggler(values=4, apology=1)"
+
+
+def test_ctrl_c_in_a_callback_is_not_lost():
+    """Python drops exceptions that are raised there."""
+    source = """
+import signal, sys, weakref
+from unseen import cli
+class Thing: pass
+def app():
+    thing = Thing()
+    kept = weakref.ref(thing, lambda _: signal.raise_signal(signal.SIGINT))
+    del thing
+    try:
+        while True:
+            pass
+    except KeyboardInterrupt:
+        sys.exit(130)
+cli.app = app
+cli.main()
+"""
+    done = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 def test_a_terminal_without_the_characters():
     done = run_process("playthrough", "liars_dice", PYTHONIOENCODING="ascii")
     assert done.returncode == 0, done.stderr

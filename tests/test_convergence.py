@@ -159,12 +159,14 @@ main()
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--out", "."), ("--log", "no/such/folder/log"), ("--algorithm", "cfrr"), ("--seconds", "0")]
+    "arguments",
+    [("--out", "."), ("--out", ".", "--resume"), ("--log", "no/such/folder/log"), ("--algorithm", "cfrr"), ("--seconds", "0")],
 )
 def test_wrong_arguments_are_refused_before_the_game_is_walked(tmp_path, arguments):
     done = run_cli("solve", "ii_goofspiel(cards=7)", "--iterations", "10", *arguments, cwd=tmp_path)
     assert done.returncode == 2
     assert len(done.stderr.splitlines()) == 1
+    assert "unexpected" not in done.stderr
     assert not list(tmp_path.iterdir())
 
 

@@ -12,6 +12,7 @@ import os
 import re
 import sys
 from collections.abc import Iterable
+from importlib.machinery import SourceFileLoader
 from math import isfinite
 from pathlib import Path
 from types import ModuleType
@@ -139,9 +140,9 @@ def _import_file(path: Path, what: str) -> ModuleType:
     module_name = f"unseen_user_{path.stem}_{digest}"
     if module_name in sys.modules:
         return sys.modules[module_name]
-    described = importlib.util.spec_from_file_location(module_name, path.resolve())
+    loader = SourceFileLoader(module_name, str(path.resolve()))  # whatever the file is called that a link leads to
+    described = importlib.util.spec_from_file_location(module_name, path.resolve(), loader=loader)
     assert described is not None
-    assert described.loader is not None
     module = importlib.util.module_from_spec(described)
     sys.modules[module_name] = module
     folder = path.resolve().parent
@@ -149,7 +150,7 @@ def _import_file(path: Path, what: str) -> ModuleType:
     sys.path.insert(0, str(folder))
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            described.loader.exec_module(module)
+            loader.exec_module(module)
     except (Exception, SystemExit) as error:
         del sys.modules[module_name]
         if isinstance(error, UnseenError):

@@ -71,7 +71,7 @@ def solve(
 
     if resume and out is None and checkpoint is None:
         raise UnseenError("--resume needs --out, beside which the checkpoint is kept, or --checkpoint.")
-    beside = None if out is None else out.with_name(out.name + ".checkpoint")
+    beside = None if out is None else out.parent / f"{out.name}.checkpoint"
     save = checkpoint or beside
     job.check(algorithm, {"iterations": iterations, "seconds": seconds, "nodes": nodes, "until": until}, evaluate, reduced)
     check_outputs([(out, STRATEGY), (log, job.LOG), (save, CHECKPOINT)], force)
