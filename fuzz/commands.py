@@ -280,8 +280,6 @@ def child(connection: Any, target: str, seed: int, first: int, last: int, folder
     main = getattr(importlib.import_module(module), name)
     from unseen.cli import app
 
-    if importlib.util.find_spec("torch") is not None:
-        importlib.import_module("torch")  # which cannot be imported again where Ctrl-C has come in between
     commands, place, clean = commands_of(app), Path(folder) / "w", Path(folder) / "clean"
     make_folder(clean)
     for number in range(first, last):
@@ -290,6 +288,8 @@ def child(connection: Any, target: str, seed: int, first: int, last: int, folder
             renew(clean, place)
             os.chdir(place)
         (line,) = lines_of(seed, number, number + 1, commands)
+        if "learn" in line and importlib.util.find_spec("torch") is not None:
+            importlib.import_module("torch")  # which cannot be imported again where Ctrl-C has come in between
         connection.send(("begin", number, line))
         outcome = run_line(main, line)
         connection.send(("end", number, *outcome, *harm(place, line)))
