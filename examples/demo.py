@@ -40,7 +40,9 @@ def a_game_of_ones_own() -> None:
     found = unseen.solve_exactly(Bluff())
     bluffs = found.strategy[unseen.Position(Bluff(), [0])][1]
     console.print(f"   examples/bluff.py, forty lines: checked at all {report.histories} histories, compiled, solved.")
-    console.print(f"   Value {found.value:.4f}, certified by best responses; theory says 1/3. With a losing coin it bluffs {bluffs:.0%}")
+    console.print(
+        f"   Value {found.value:.4f}, certified by best responses; theory says 1/3. With a losing coin it bluffs {bluffs:.0%}"
+    )
     console.print("   of the time. Every algorithm below takes your game just as well.")
 
 
@@ -67,7 +69,9 @@ def what_wins_and_what_is_safe() -> None:
         name = standings.names[i]
         table.add_row(PLAYERS[name], ratings.text(i) if ratings else "", f"{known[name]:.3f}")
     console.print(table)
-    console.print("   Winning against these five is one thing, what an opponent that adapts could win is another: the right column.")
+    console.print(
+        "   Winning against these five is one thing, what an opponent that adapts could win is another: the right column."
+    )
     console.print("   Other libraries estimate it, if at all. Here it is exact, for searching players too.")
 
 

@@ -370,7 +370,7 @@ def test_networks_of_others(game, words, tmp_path):
 
 def test_other_rules_are_refused(tmp_path, monkeypatch):
     a_network("leduc_poker").save(tmp_path / "n")
-    monkeypatch.setattr("unseen.networks.file.fingerprint", lambda game: "another")
+    monkeypatch.setattr("unseen.run.headers.fingerprint", lambda game: "another")
     with pytest.raises(UnseenError, match="with other rules than today's"):
         Network.load(tmp_path / "n")
 
@@ -488,7 +488,9 @@ def test_bad_layers():
         ([], "at least one layer"),
         ([(np.zeros((5, 2)), np.zeros(2))], "takes 5 numbers"),
         ([(np.zeros((encoding.length, 3)), np.zeros(3))], "gives 3 numbers"),
-        ([(np.zeros((encoding.length, 3)), np.zeros(2))], "do not fit together"),
+        ([(np.zeros((encoding.length, 3)), np.zeros(2))], "is not a matrix of weights, and as many numbers to add"),
+        ([(np.zeros((encoding.length, 3)), np.zeros(3)), (np.zeros((4, 2)), np.zeros(2))], "do not fit together"),
+        ([(np.full((encoding.length, 2), 1e30), np.zeros(2))], "so large that what it says may not be a number"),
         ([(np.full((encoding.length, 2), np.nan), np.zeros(2))], "not finite"),
     ):
         with pytest.raises(UnseenError, match=words):

@@ -26,7 +26,7 @@ from unseen.search.rules import Exp3, HistoryBaselines, OnlineOutcomeSampling, R
 from unseen.search.searcher import TARGETINGS, Searcher
 from unseen.search.tree import joint_key
 from unseen.tabular.averaging import catch_up_all
-from unseen.tabular.table import HEAD, NOWHERE, as_arrays, columns, fill_table, from_arrays, grown, table_bytes
+from unseen.tabular.table import HEAD, NOWHERE, as_arrays, columns, copied, fill_table, grown, table_bytes
 
 
 class Silent(Game):
@@ -198,7 +198,7 @@ class Scripted:
     def begin(self):
         """Everything as it was before the first simulation."""
         game, learnt = self.searcher.game, self.searcher.learnt
-        tables = (from_arrays(as_arrays(table)) for table in learnt[:2])
+        tables = (copied(table) for table in learnt[:2])
         self.memory = Memory(*tables, plain_records(new_totals()))
         self.flights = self.blank._replace(
             states=CopiedStates(game.new_state() for _ in range(self.in_flight)), flight=plain_records(self.blank.flight),

@@ -28,7 +28,7 @@ from unseen.solving.job import solve
 from unseen.solving.minimisers import MINIMISERS, Minimiser
 from unseen.solving.solvers import OutcomeSampling
 from unseen.tabular.regret_matching import fill_behaviour
-from unseen.tabular.table import as_arrays, columns, from_arrays, set_field, shares_strategy
+from unseen.tabular.table import columns, copied, set_field, shares_strategy
 
 SAMPLERS = ("outcome_sampling", "external_sampling", "chance_sampling")
 
@@ -178,8 +178,7 @@ def test_a_solver_goes_on_from_its_arrays_as_if_nothing_had_happened(name):
     whole, first, second = (make_solver(name, form.game, form, seed=5) for _ in range(3))
     whole.run(700)
     first.run(301)
-    second.restore({key: array.copy() for key, array in first.arrays().items()})
-    second.iterations = first.iterations
+    second.restore({key: array.copy() for key, array in first.arrays().items()}, first.iterations, first.nodes)
     second.run(399)
     a, b = whole.strategy(), second.strategy()
     np.testing.assert_array_equal(a.keys, b.keys)
@@ -226,7 +225,7 @@ def expected_updates(solver, player):
     is_outcome = isinstance(solver, OutcomeSampling)
     run, keeps = scripted(outcome.run if is_outcome else traversal.run, script), scripted_object(solver.keeps, script)
     while True:
-        table = from_arrays(as_arrays(solver.table))
+        table = copied(solver.table)
         states = CopiedStates(solver.game.new_state() for _ in range(solver.game.max_length + 1))
         with np.errstate(over="ignore"):
             if is_outcome:

@@ -289,7 +289,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
         broken.write_bytes(bad)
         with pytest.raises(UnseenError, match=what):
             Values.load(broken)
-    with pytest.raises(UnseenError, match=r"it is of goofspiel.*point.*not of goofspiel.*win_loss"):
+    with pytest.raises(UnseenError, match=r"it is for goofspiel.*point.*not for goofspiel.*win_loss"):
         Values.load(path, WL3)
     with pytest.raises(UnseenError, match="cannot be read"):
         Values.load(tmp_path / "none.values")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import signal
 import subprocess
@@ -88,6 +89,11 @@ def test_nonsense_is_refused():
             Strategy("kuhn_poker", **(columns | {name: change(columns[name])}))
 
 
+def sealed(body):
+    """A file with a checksum that says that nothing was changed."""
+    return body + hashlib.sha256(body).digest()
+
+
 def test_bad_files_are_refused(tmp_path):
     path = tmp_path / "kuhn.strategy"
     Strategy.random("kuhn_poker", 1).save(path)
@@ -105,7 +111,8 @@ def test_bad_files_are_refused(tmp_path):
     refused(data[:40], "header is damaged")
     refused(data + b"x", "cut off or damaged")
     refused(data[:300] + bytes([data[300] ^ 1]) + data[301:], "checksum does not match")
-    refused(data.replace(b'"cells": 24', b'"cells": -4'), "header is damaged")
+    refused(sealed(data[:-32].replace(b'"cells": 24', b'"cells": -4')), "header is damaged")
+    refused(sealed(data[:-32].replace(b'"cells": 24', b'"cells": 25')), "does not hold 12 information sets with 25 actions")
     refused(data, "it is for kuhn_poker.cards=3., not for kuhn_poker.cards=4.", "kuhn_poker(cards=4)")
     refused(data, "not for xi", "xi")
     with pytest.raises(StrategyFileError, match="cannot be read: No such file"):
@@ -118,21 +125,25 @@ def test_bad_files_are_refused(tmp_path):
 
 def test_hostile_headers_are_refused(tmp_path):
     path = tmp_path / "s"
-    for header in (b"[" * 60_000, b'{"infosets": ' + b"9" * 4300 + b"}", b'{"game": 1}', b"null", b"{}" * 40_000):
-        path.write_bytes(b"unseen-strategy 1\n" + header + b"\n")
+    for header in (b"[" * 60_000, b'{"infosets": ' + b"9" * 4300 + b"}", b'{"game": 1}', b"null", b"{}" * 40_000, b'{"x": NaN}'):
+        path.write_bytes(sealed(b"unseen-strategy 1\n" + header + b"\n"))
         with pytest.raises(StrategyFileError, match="header is damaged"):
             Strategy.load(path, "xi")
-    with pytest.raises(StrategyFileError, match="not a strategy file"):
-        Strategy.load("/dev/zero", "xi")
 
 
 def test_actions_must_be_those_of_the_game():
-    form = SequenceForm("matching_pennies")
-    good = form.random(1)
-    for actions in ([1, 0, 1, 0], [7, 9, 7, 9]):
-        columns = {name: getattr(good, name) for name in ("keys", "player", "count", "probability")}
-        with pytest.raises(UnseenError, match="other actions"):
-            form.evaluate(Strategy(form.game, actions=actions, **columns))
+    form = SequenceForm("biased_rps")
+    good = {name: getattr(form.random(1), name) for name in ("keys", "player", "count", "actions", "probability")}
+    for wrong in ({"actions": [1, 0, 2, 0, 1, 2]}, {"actions": [0, 1, 7, 0, 1, 2]}, {"actions": [-1, 0, 1, 0, 1, 2]}):
+        with pytest.raises(UnseenError, match="must be numbers from 0 to 2, ascending at each set"):
+            Strategy(form.game, **(good | wrong))
+    with pytest.raises(UnseenError, match="neither 0 nor 1"):
+        Strategy(form.game, **(good | {"player": [0, 7]}))
+    other = Strategy(form.game, keys=good["keys"][:1], player=[0], count=[2], actions=[0, 2], probability=[0.5, 0.5])
+    with pytest.raises(UnseenError, match="another number of actions"):
+        form.evaluate(other)
+    with pytest.raises(UnseenError, match=r"has the actions \[0, 2\] at an information set of biased_rps.* that has \[0, 1, 2\]"):
+        other[Position(form.game)]
 
 
 def test_words_of_a_game_are_not_markup():
@@ -171,14 +182,23 @@ def test_other_rules_of_the_same_name_are_refused(tmp_path):
         Strategy.load(tmp_path / "s", Other())
 
 
-def test_a_file_cannot_make_us_run_code(tmp_path):
-    script = tmp_path / "evil.py"
+def test_a_file_cannot_make_us_run_code(tmp_path, monkeypatch):
+    script = tmp_path / "2.py"
     script.write_text("import pathlib\npathlib.Path(__file__).with_name('ran').touch()\n")
-    path = tmp_path / "s"
-    Strategy.uniform("kuhn_poker").save(path)
-    path.write_bytes(path.read_bytes().replace(b'"kuhn_poker"', f'"{script}:Evil"'.encode()))
-    with pytest.raises(StrategyFileError):
-        Strategy.load(path)
+    path, good = tmp_path / "s", tmp_path / "good"
+    Strategy.uniform("kuhn_poker").save(good)
+    monkeypatch.chdir(tmp_path)
+    for old, new, words in (
+        ('"kuhn_poker"', f'"{script}:Evil"', r"not a game of the library; pass the game: Strategy.load\(path, game\)"),
+        ('{"cards": 3}', '{"v": "2.py:Evil(b=1"}', "the parameters of kuhn_poker are cards"),
+        ('{"cards": 3}', '{"cards": "3, v=2.py:Evil(b=1"}', "must be a whole number"),
+        ('{"cards": 3}', '{"cards": true}', "must be a whole number"),
+        ('{"cards": 3}', '{"self": 3}', "the parameters of kuhn_poker are cards"),
+        ('{"cards": 3}', '{"cards": [3]}', "header is damaged"),
+    ):
+        path.write_bytes(sealed(good.read_bytes()[:-32].replace(old.encode(), new.encode())))
+        with pytest.raises(StrategyFileError, match=words):
+            Strategy.load(path)
     assert not (tmp_path / "ran").exists()
 
 

@@ -41,6 +41,7 @@ from unseen.loading import load
 from unseen.position import Percept, Position, random_walk
 from unseen.run import checkpoint
 from unseen.run.progress import InterruptsHeld, watched
+from unseen.run.reading import LARGEST
 from unseen.run.rows import SAVE_SECONDS, Watcher
 from unseen.run.workers import Workers, run_all
 from unseen.show.results import Result, number
@@ -156,7 +157,10 @@ def measure(
     about = {"method": method, "agent": name, "seed": seed, "budget": repr(budget), "tasks": len(tasks)}
     found = _Found(trees, len(tasks))
     if resume and save is not None and save.exists():
-        found.restore(*checkpoint.read(save, game, about))
+        arrays = checkpoint.read(save, game, about, checkpoint.like(found.arrays()))[1]
+        if not all(((array >= 0) & (array <= LARGEST)).all() for array in arrays.values()):
+            raise UnseenError(f"checkpoint {save}: a number that has been added up cannot be.")
+        found.restore(arrays)
     todo = [k for k in range(len(tasks)) if not found.done[k]]
     saved = time.monotonic()
     is_complete = True
@@ -221,7 +225,7 @@ class _Found:
     def arrays(self) -> dict[str, NDArray[Any]]:
         return {"first": self.sums[0], "second": self.sums[1], "done": self.done, "counts": self.counts, "seconds": self.seconds}
 
-    def restore(self, header: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> None:
+    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
         self.sums = [arrays["first"].copy(), arrays["second"].copy()]
         self.done, self.counts, self.seconds = (arrays[name].copy() for name in ("done", "counts", "seconds"))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import pickle
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,13 +18,15 @@ from unseen.compiling.digest import code_digest
 CACHE_FILES_PER_KERNEL = 64
 WAIT_SECONDS = 20.0
 """Of several processes that want the same, all but one wait for it so long, and then compile for themselves."""
+CHECKSUM_BYTES = 32
 
 
 class ContentCacheFile(IndexDataCacheFile):
     """Machine code in files named by a digest of all that it was made from.
 
     Of several processes that want the same, one compiles, and the others wait for its result; not for ever, as to compile twice
-    does no harm: a file is written whole, and what is in it follows from its name.
+    does no harm: a file is written whole, and what is in it follows from its name. It begins with a checksum of its name and of
+    what follows: machine code that was damaged or renamed would end in a signal, so it is compiled again.
     """
 
     turns: ClassVar[dict[str, locks.Lock]] = {}
@@ -53,6 +56,18 @@ class ContentCacheFile(IndexDataCacheFile):
         except Exception:  # no file, or a damaged one, which will be compiled again and overwritten
             return None
 
+    def _load_data(self, name: str) -> Any:
+        found = Path(self._data_path(name)).read_bytes()
+        content = found[CHECKSUM_BYTES:]
+        if found[:CHECKSUM_BYTES] != _checksum(name, content):
+            raise ValueError(f"{name} is damaged")
+        return pickle.loads(content)
+
+    def _save_data(self, name: str, data: Any) -> None:
+        content = self._dump(data)
+        with self._open_for_write(self._data_path(name)) as file:
+            file.write(_checksum(name, content) + content)
+
     def _wait_for_turn(self, name: str) -> bool:
         """Wait until no other process compiles this. Returns False if that takes too long."""
         if name in self.turns:  # this process has tried before, and failed
@@ -81,6 +96,10 @@ class ContentCacheFile(IndexDataCacheFile):
         by_age = sorted(siblings, key=_modified, reverse=True)
         for old in by_age[CACHE_FILES_PER_KERNEL:]:
             old.unlink(missing_ok=True)
+
+
+def _checksum(name: str, content: bytes) -> bytes:
+    return hashlib.sha256(name.encode() + b"\n" + content).digest()
 
 
 def _modified(path: Path) -> float:

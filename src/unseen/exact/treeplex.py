@@ -54,6 +54,13 @@ class Treeplex:
         fill_plan(self.parent, self.first, self.count, behaviour, plan)
         return plan
 
+    def is_plan(self, plan: Floats, weight: float) -> bool:
+        """Whether `plan`, shape (q,), is a plan times `weight`: what leads to a set is, but for rounding, what goes on from it."""
+        if not (plan >= 0.0).all() or not np.isclose(plan[0], weight):
+            return False
+        onward = np.add.reduceat(plan, self.first) if self.infosets else np.zeros(0)
+        return bool(np.allclose(onward, plan[self.parent], 1e-6, 1e-9 * weight))
+
     def behaviour(self, plan: Floats) -> Floats:
         """The behaviour that a plan stands for, even where the plan does not go; both have shape (q,)."""
         behaviour = np.empty(self.sequences)

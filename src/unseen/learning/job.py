@@ -36,6 +36,7 @@ from unseen.position import random_walk
 from unseen.run import checkpoint
 from unseen.run.files import OURS, write_atomically
 from unseen.run.progress import InterruptsHeld, watched
+from unseen.run.reading import TEXT_BYTES, is_amount, is_count, is_number, parse_json, read_bytes, reading
 from unseen.run.workers import Crew, Workers, crew_of
 from unseen.show.figures import new_figure, save_picture
 from unseen.show.results import Result, number
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 SMALL = 5_000_000
 """Histories of a game in which exact exploitability is computed on the way without being asked for."""
 NETWORK, LOG, PICTURE, CHECKPOINT = "network.safetensors", "log.jsonl", "learning.png", "checkpoint"
+RATES = ("against_random", "against_teacher")
 SAMPLE_GAMES = 200
 """Random games by which the length of a game is judged."""
 
@@ -349,32 +351,60 @@ class _Job:
 
     def take_up(self) -> None:
         """Go on from the folder, if there is something in it."""
-        if not (self.folder / CHECKPOINT).exists():
+        place = self.folder / CHECKPOINT
+        if not place.exists():
             return
-        header, arrays = checkpoint.read(self.folder / CHECKPOINT, self.game, self.header())
-        try:
-            self.trainer.restore(arrays)
+        header, arrays = checkpoint.read(place, self.game, self.header(), self.trainer.layout() | self.reservoir.layout())
+        with reading(f"checkpoint {place}"):
+            seconds, rows = header.get("seconds"), header.get("iterations")
+            iterations = [read_iteration(row) for row in rows] if isinstance(rows, list) else [None]
+            done = [point for point in iterations if point is not None]
+            if not is_amount(seconds) or [point.iteration for point in done] != list(range(1, len(iterations) + 1)):
+                raise UnseenError("its header does not say how far learning had come.")
+            try:
+                self.rng.bit_generator.state = header["random"]
+            except (KeyError, ValueError, TypeError, OverflowError, AttributeError):
+                raise UnseenError("its header does not hold the state of random numbers.") from None
+            self.trainer.restore(arrays, len(done) * self.settings.steps)
             self.reservoir.restore(arrays)
-            self.rng.bit_generator.state = header["random"]
-            self.seconds = header["seconds"]
-            self.result.iterations = [Iteration(**row) for row in header["iterations"]]
-        except (KeyError, ValueError, TypeError, RuntimeError) as error:
-            raise UnseenError(
-                f"checkpoint {self.folder / CHECKPOINT}: it does not hold what is needed to go on: {error}"
-            ) from error
+        self.seconds, self.result.iterations = float(seconds), done
         self.result.network = self.network(len(self.done))
         if self.snapshot_every and self.done and len(self.done) % self.snapshot_every == 0:
             self.pending[len(self.done)] = self.result.network
         self.keep_rest()  # it may have been killed after the checkpoint
 
 
+def read_iteration(row: Any) -> Iteration | None:
+    """The iteration that became a row of a log or a checkpoint, if it can be one."""
+    if not isinstance(row, dict) or row.keys() != Iteration.__dataclass_fields__.keys():
+        return None
+    exploitability, *rates = (row[name] for name in ("exploitability", "against_random", "against_teacher"))
+    is_sound = all(is_count(row[name]) for name in ("iteration", "games", "simulations", "decisions"))
+    is_sound = is_sound and is_amount(row["seconds"]) and is_number(row["loss"])
+    is_sound = is_sound and (exploitability is None or is_number(exploitability))
+    is_sound = is_sound and all(
+        r is None or (isinstance(r, (list, tuple)) and len(r) == 3 and all(map(is_number, r))) for r in rates
+    )
+    if not is_sound or (rates[0] is None) != (rates[1] is None):
+        return None
+    return Iteration(**(row | {name: rate and tuple(rate) for name, rate in zip(RATES, rates, strict=True)}))
+
+
 def read_log(path: Path) -> list[Iteration]:
     """The iterations in a log that `learn` has written."""
-    try:
-        rows = [json.loads(line) for line in path.read_text().splitlines()]
-        return [Iteration(**{name: value for name, value in row.items() if name not in ("game", "seed")}) for row in rows]
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        raise UnseenError(f"log {path}: it is not one that `unseen learn` has written ({error}).") from error
+    with reading(f"log {path}"):
+        try:
+            rows = [parse_json(line) for line in read_bytes(path, TEXT_BYTES).splitlines()]
+        except UnseenError:
+            raise
+        except ValueError:
+            rows = [None]
+        about = ("game", "seed")
+        found = [read_iteration({k: v for k, v in row.items() if k not in about}) for row in rows if isinstance(row, dict)]
+        done = [point for point in found if point is not None]
+        if len(done) != len(rows):
+            raise UnseenError("it is not one that `unseen learn` has written.")
+        return done
 
 
 def learning_figure(title: str, iterations: list[Iteration]) -> Figure:

@@ -9,6 +9,7 @@ Inputs are mostly zeros and ones, which are kept as bits.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import expm1
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 from unseen.enumeration.walker import machine_memory
 from unseen.errors import UnseenError
 from unseen.networks.encoding import Encoding
+from unseen.run.checkpoint import Like
 
 
 class Decisions(NamedTuple):
@@ -83,9 +85,20 @@ class Reservoir:
         """What there is to be kept in a checkpoint."""
         return {f"reservoir.{name}": part[: self.size] for name, part in self.held._asdict().items()}
 
-    def restore(self, arrays: dict[str, NDArray[Any]]) -> None:
-        """Take up what a checkpoint held."""
+    def layout(self) -> dict[str, Like]:
+        """What these arrays are like; targets have holes where actions are not legal."""
+        held = self.held._asdict().items()
+        return {f"reservoir.{name}": Like(p.dtype.str, (None, *p.shape[1:]), holes=name == "target") for name, p in held}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Take up what a checkpoint held, if it is like `layout`; raises if it cannot be that."""
+        sizes = {len(arrays[f"reservoir.{name}"]) for name in Decisions._fields}
+        if len(sizes) != 1 or max(sizes) > self.capacity:
+            raise UnseenError(f"its reservoir does not hold up to {self.capacity:,} decisions.")
+        chances = arrays["reservoir.target"][:, : self.encoding.game.num_actions]
+        known = np.nan_to_num(chances)
+        if (known < 0.0).any() or not np.allclose(known.sum(axis=1), 1.0, atol=1e-3):
+            raise UnseenError("its reservoir has a decision that is not a distribution.")
+        self.size = sizes.pop()
         for name, part in self.held._asdict().items():
-            found = arrays[f"reservoir.{name}"]
-            self.size = len(found)
-            part[: self.size] = found
+            part[: self.size] = arrays[f"reservoir.{name}"]

@@ -6,10 +6,11 @@ does not say is as in the code that its authors published: an even choice now an
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
 
-from unseen.arena.names import make_agent
+from unseen.arena.names import AGENTS, make_agent
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import parse
@@ -70,8 +71,9 @@ class Settings(Declared):
         return f"{name}({', '.join(f'{option}={value}' for option, value in inside.items())})"
 
     def expert_for(self, game: Game) -> SearchAgent:
-        """The expert."""
-        agent = make_agent(self.expert, game)
+        """The expert. It may be that of a checkpoint, so it must be a search of the library: no file can make us run code."""
+        is_known = parse(self.expert, "agent")[0] in AGENTS and not os.path.isfile(self.expert)
+        agent = make_agent(self.expert, game) if is_known else None
         if not isinstance(agent, SearchAgent) or isinstance(agent, JointSearchAgent) or agent.simulations or agent.seconds:
             raise UnseenError(f"expert is {self.expert!r}, but must be oos, vr_oos or ismcts, without a budget of its own.")
         if self.prior and "regrets" not in agent.pattern.rule.for_action:

@@ -15,7 +15,13 @@ from unseen.networks.encoding import Encoding
 from unseen.networks.file import Layer
 from unseen.networks.network import Network
 from unseen.random_play import largest_payoff
+from unseen.run.checkpoint import Like
 from unseen.search.leaf import Questions
+
+STEP, MOMENTS = "step", ("exp_avg", "exp_avg_sq")
+"""What Adam keeps for each array of parameters."""
+MOST_STEPS = 2**24
+"""Adam counts steps in a number of 32 bits, which gets no larger."""
 
 
 def pytorch() -> Any:
@@ -80,17 +86,29 @@ class Trainer:
             found |= {f"optimiser.{k}.{name}": np.asarray(value.numpy(), np.float32) for name, value in state.items()}
         return found
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Take up what `arrays` once returned."""
+    def layout(self) -> dict[str, Like]:
+        """What these arrays are like; those of the optimiser are there once there has been a step."""
+        found = {}
+        for k, parameter in enumerate(self.module.parameters()):
+            shape = tuple(parameter.shape)
+            found[f"parameter.{k}"] = Like("<f4", shape)
+            found |= {f"optimiser.{k}.{name}": Like("<f4", shape, optional=True) for name in MOMENTS}
+            found[f"optimiser.{k}.{STEP}"] = Like("<f4", (), optional=True)
+        return found
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], steps: int) -> None:
+        """Take up what `arrays` returned after so many steps, if it is like `layout`; raises if it cannot be that."""
         torch, states = self.torch, {}
         for k, parameter in enumerate(self.module.parameters()):
             with torch.no_grad():
                 parameter.copy_(torch.from_numpy(arrays[f"parameter.{k}"].copy()))
             begin = f"optimiser.{k}."
-            states[k] = {
-                name.removeprefix(begin): torch.from_numpy(a.copy()) for name, a in arrays.items() if name.startswith(begin)
-            }
-        if all(states.values()):
+            state = {name.removeprefix(begin): a for name, a in arrays.items() if name.startswith(begin)}
+            is_sound = set(state) == {STEP, *MOMENTS} and state[STEP] == min(steps, MOST_STEPS) and (state[MOMENTS[1]] >= 0.0).all()
+            if not (is_sound if steps else not state):
+                raise UnseenError(f"what it says of the optimiser is not that of {steps:,} steps.")
+            states[k] = {name: torch.from_numpy(a.copy()) for name, a in state.items()}
+        if steps:
             self.optimiser.load_state_dict({"state": states, "param_groups": self.optimiser.state_dict()["param_groups"]})
 
 

@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 
 from unseen.errors import UnseenError
 from unseen.game import Game
-from unseen.games import REGISTRY
-from unseen.loading import load
-from unseen.networks.encoding import Encoding
-from unseen.position import fingerprint
+from unseen.networks.encoding import PARTS, Encoding
 from unseen.run.files import Kind, write_output
+from unseen.run.headers import game_of, header_of
+from unseen.run.reading import parse_json, read_bytes
 
 FORMAT = "unseen-network 1"
 MARK = b'{"__metadata__":{"unseen":'
@@ -37,8 +36,8 @@ def write(
     """Write the layers of a network that sees what an encoding says."""
     tensors = tensors_of(layers)
     words = {
-        "format": FORMAT, "game": game.name, "parameters": game.settings, "fingerprint": fingerprint(game),
-        "encoding": encoding.parts, "encodes": encoding.fingerprint, "sha256": digest(tensors), "about": about,
+        **header_of(game), "format": FORMAT, "encoding": encoding.parts, "encodes": encoding.fingerprint, "sha256": digest(tensors),
+        "about": about,
     }  # fmt: skip
     write_output(path, KIND, [safetensors().save(tensors, {"unseen": json.dumps(words)})], force)
 
@@ -46,44 +45,33 @@ def write(
 def read(path: Path, game: Game | None) -> tuple[Encoding, list[Layer], dict[str, Any]]:
     """What the network in a file sees, its layers, and what it says about itself."""
     words, tensors = read_tensors(path)
-    game = matching_game(words, game)
-    layers = [(tensors[f"layers.{k}.weight"].T, tensors[f"layers.{k}.bias"]) for k in range(len(tensors) // 2)]
+    game = game_of(words, game, "Network.load(path, game)")
+    names = [f"layers.{k}.{part}" for k in range(len(tensors) // 2) for part in ("weight", "bias")]
+    if not names or set(names) != set(tensors) or words["encoding"] not in PARTS:
+        raise UnseenError("it does not hold layers and what they see.")
+    layers = [(tensors[weight].T, tensors[bias]) for weight, bias in zip(names[::2], names[1::2], strict=True)]
     encoding = Encoding(game, words["encoding"])
     if len(layers[0][0]) == encoding.length and words["encodes"] != encoding.fingerprint:
         raise UnseenError(f"it is for {game.spec} with another encode() than today's.")
     return encoding, layers, words["about"]
 
 
-def matching_game(words: dict[str, Any], game: Game | None) -> Game:
-    """The game of a file, which must be `game` if that is given."""
-    if game is None:
-        if words["game"] not in REGISTRY:
-            raise UnseenError(f"it is for {words['game']!r}, which is not a game of the library; say which game it is.")
-        game = load(f"{words['game']}({', '.join(f'{name}={value}' for name, value in words['parameters'].items())})")
-    if (words["game"], words["parameters"]) != (game.name, game.settings):
-        inside = ", ".join(f"{name}={value}" for name, value in words["parameters"].items())
-        raise UnseenError(f"it is for {words['game']}({inside}), not for {game.spec}.")
-    if words["fingerprint"] != fingerprint(game):
-        raise UnseenError(f"it is for {game.spec} with other rules than today's.")
-    return game
-
-
 def read_tensors(path: Path) -> tuple[dict[str, Any], Tensors]:
     """What a file says of its network, and the tensors."""
     library = safetensors()
-    try:
-        data = path.read_bytes()
-    except OSError as error:
-        raise UnseenError(f"it cannot be read: {error.strerror or error}.") from error
+    data = read_bytes(path)
     try:
         tensors = library.load(data)
         length = int.from_bytes(data[:8], "little")
-        words = json.loads(json.loads(data[8 : 8 + length])["__metadata__"]["unseen"])
+        words = parse_json(parse_json(data[8 : 8 + length])["__metadata__"]["unseen"])
+        kind = words["format"], words["parameters"], words["about"], words["sha256"], words["encodes"], words["encoding"]
     except Exception as error:  # whatever is found wrong with the bytes
         raise UnseenError("the file is damaged, or none of a network of this library.") from error
-    if words["format"] != FORMAT or not isinstance(words["parameters"], dict) or not isinstance(words["about"], dict):
+    if kind[0] != FORMAT or not all(isinstance(each, dict) for each in kind[1:3]) or not all(isinstance(w, str) for w in kind[3:]):
         raise UnseenError(f"it is not a network of this version ({FORMAT!r}).")
-    if any(array.dtype != np.float32 for array in tensors.values()) or words["sha256"] != digest(tensors):
+    if any(array.dtype != np.float32 or not array.size for array in tensors.values()):
+        raise UnseenError("its layers are not made of numbers of 32 bits.")
+    if words["sha256"] != digest(tensors):
         raise UnseenError("the checksum does not match; the file is damaged.")
     return words, tensors
 

@@ -22,7 +22,10 @@ from unseen.loading import load
 from unseen.networks import file
 from unseen.networks.encoding import Encoding, Floats, hot_columns
 from unseen.networks.file import Layer
+from unseen.run.reading import reading
 
+LARGEST_INPUT, LARGEST_OUTPUT = 1e3, 1e30
+"""With inputs of this size, which ought to be around 1, outputs must stay far below what 32 bits hold."""
 REMEMBERED = 1 << 14
 """Answers that are kept, by the key of the information set; a power of two."""
 
@@ -40,9 +43,10 @@ class Network:
         self.layers = [(np.ascontiguousarray(w, np.float32), np.ascontiguousarray(b, np.float32)) for w, b in layers]
         if not self.layers:
             raise UnseenError("a network needs at least one layer.")
+        if not all(w.ndim == 2 and w.size and b.shape == w.shape[1:] for w, b in self.layers):
+            raise UnseenError("a layer of the network is not a matrix of weights, and as many numbers to add as it has columns.")
         sizes = self.sizes
-        fits = all(w.ndim == 2 and b.shape == w.shape[1:] for w, b in self.layers)
-        if not fits or any(w.shape[0] != before for (w, _), before in zip(self.layers, sizes, strict=False)):
+        if any(w.shape[0] != before for (w, _), before in zip(self.layers, sizes, strict=False)):
             raise UnseenError("the layers of the network do not fit together.")
         if sizes[0] != encoding.length:
             raise UnseenError(f"the network takes {sizes[0]} numbers, but the encoding of {self.game.spec} has {encoding.length}.")
@@ -53,6 +57,11 @@ class Network:
             )
         if not all(np.isfinite(part).all() for layer in self.layers for part in layer):
             raise UnseenError("the network holds numbers that are not finite.")
+        most = LARGEST_INPUT
+        for weights, bias in self.layers:
+            most = float(np.abs(weights).sum(axis=0, dtype=np.float64).max()) * most + float(np.abs(bias).max())
+        if most > LARGEST_OUTPUT:
+            raise UnseenError("the numbers of the network are so large that what it says may not be a number.")
 
     def save(self, path: Path | str, force: bool = False) -> None:
         """Write the network to the file `path`. The old file stays whole until the new one is.
@@ -67,12 +76,9 @@ class Network:
 
         Without `game` the file's own word for it is used, which must be a game of the library: no file can make us run code.
         """
-        try:
-            return cls(*file.read(Path(path), None if game is None else load(game)))
-        except UnseenError as error:
-            raise UnseenError(f"network {path}: {error}") from error
-        except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
-            raise UnseenError(f"network {path}: it is no network of this library ({error}).") from error
+        game = None if game is None else load(game)
+        with reading(f"network {path}"):
+            return cls(*file.read(Path(path), game))
 
     @property
     def game(self) -> Game:

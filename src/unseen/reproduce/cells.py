@@ -9,6 +9,7 @@ from typing import Any
 
 from unseen.reproduce.page import Say, make_folder
 from unseen.run.files import write_atomically
+from unseen.run.reading import TEXT_BYTES, parse_json, read_bytes
 
 Cell = dict[str, Any]
 
@@ -61,7 +62,7 @@ class Cells:
 def _read(file: Path) -> Cell:
     """What is in a cell's file; nothing, if there is none or it is damaged."""
     try:
-        found = json.loads(file.read_text())
+        found = parse_json(read_bytes(file, TEXT_BYTES))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}

@@ -235,11 +235,6 @@ def write_sealed(
     write_output(path, kind, chunks(), force)
 
 
-def is_sealed(data: bytes) -> bool:
-    """Whether the checksum at the end is that of the rest."""
-    return hashlib.sha256(data[:-CHECKSUM_BYTES]).digest() == data[-CHECKSUM_BYTES:]
-
-
 def _umask() -> int:
     """The permissions that new files do not get."""
     mask = os.umask(0)

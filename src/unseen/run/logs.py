@@ -9,6 +9,7 @@ from typing import Any
 
 from unseen.errors import UnseenError
 from unseen.run.files import Kind, begins_with
+from unseen.run.reading import TEXT_BYTES, is_count, is_number, parse_json, read_bytes, reading
 
 AXES = {"nodes": "nodes touched", "iterations": "iterations", "seconds": "seconds"}
 """What exploitability can be drawn against."""
@@ -44,26 +45,25 @@ class Run:
 
 def read_log(path: Path) -> Run:
     """The run in a log: a line of JSON for each evaluation."""
-    try:
-        lines = path.read_text().splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UnseenError(f"log {path}: it cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}.") from error
-    if not lines:
-        raise UnseenError(f"log {path}: it is empty.")
-    rows = [_read_line(path, number, line) for number, line in enumerate(lines, 1)]
+    with reading(f"log {path}"):
+        try:
+            lines = read_bytes(path, TEXT_BYTES).decode().splitlines()
+        except UnicodeDecodeError:
+            raise UnseenError("it cannot be read: it is not text.") from None
+        if not lines:
+            raise UnseenError("it is empty.")
+        rows = [_read_line(number, line) for number, line in enumerate(lines, 1)]
     first = rows[0]
     return Run(first["game"], first["algorithm"], first["seed"], rows)
 
 
-def _read_line(path: Path, number: int, line: str) -> dict[str, Any]:
+def _read_line(number: int, line: str) -> dict[str, Any]:
     try:
-        row = json.loads(line)
-        if (
-            all(isinstance(row[name], (int, float)) for name in (*AXES, "exploitability", "seed"))
-            and row["game"]
-            and row["algorithm"]
-        ):
+        row = parse_json(line)
+        is_one = all(is_number(row[name]) for name in (*AXES, "exploitability"))
+        is_one = is_one and is_count(row["iterations"]) and is_count(row["nodes"]) and isinstance(row["seed"], int)
+        if is_one and all(row[name] and isinstance(row[name], str) for name in ("game", "algorithm")):
             return {name: value for name, value in row.items() if name != MARK}
     except (ValueError, KeyError, TypeError):
         pass
-    raise UnseenError(f"log {path}: line {number} is not an evaluation that `unseen solve --log` has written.")
+    raise UnseenError(f"line {number} is not an evaluation that `unseen solve --log` has written.")

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.run import checkpoint
 from unseen.run.progress import InterruptsHeld, watched
+from unseen.run.reading import LARGEST
 from unseen.run.workers import Workers, run_all
 
 SAVE_SECONDS = 20.0
@@ -33,8 +36,11 @@ class Rows:
         """Do what is not done: `make(*job)(task)` is a row. Ctrl-C ends it, after at least one."""
         save = None if save is None else Path(save)
         if resume and save is not None and save.exists():
-            arrays = checkpoint.read(save, game, about)[1]
+            arrays = checkpoint.read(save, game, about, checkpoint.like(self.arrays(), holes=True))[1]
             self.results, self.done = arrays["results"].copy(), arrays["done"] == 1
+            known = self.results[self.done]
+            if not (np.abs(known) <= LARGEST).all() or (known[:, 0] < 0.0).any():
+                raise UnseenError(f"checkpoint {save}: it has no result of a part that it says is done.")
         todo = [k for k in range(len(tasks)) if not self.done[k]]
         saved = time.monotonic()
         if workers is None and not isinstance(job[1], str):
@@ -61,4 +67,8 @@ class Rows:
             self.keep(save, game, about)
 
     def keep(self, path: Path, game: Game, about: Mapping[str, Any]) -> None:
-        checkpoint.write(path, game, about, {"results": self.results, "done": self.done.astype(np.int8)})
+        checkpoint.write(path, game, about, self.arrays())
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """What is kept in a checkpoint."""
+        return {"results": self.results, "done": self.done.astype(np.int8)}

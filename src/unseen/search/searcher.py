@@ -31,9 +31,8 @@ from unseen.search.worst_case import Notes, advise_at, walk
 from unseen.stacked.openness import check_open
 from unseen.tabular.averaging import catch_up_all
 from unseen.tabular.table import (
-    as_arrays,
+    copied,
     emptied,
-    from_arrays,
     grown,
     read_field,
     read_shares,
@@ -94,7 +93,7 @@ class Searcher(Declared):
     def fork(self, seed: int) -> Searcher:
         """A search of its own that goes on from here with random numbers of `seed`."""
         other = copy.copy(self)
-        table, baselines = (from_arrays(as_arrays(table)) for table in (self.learnt.table, self.learnt.baselines))
+        table, baselines = (copied(table) for table in (self.learnt.table, self.learnt.baselines))
         other.learnt = Memory(table, baselines, self.learnt.totals.copy())
         other._take_off(random_state(seed))
         return other

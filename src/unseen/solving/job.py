@@ -9,6 +9,7 @@ from math import ceil, inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from unseen.enumeration.walker import MEMORY_SHARE, machine_memory
 from unseen.errors import UnseenError
 from unseen.exact.sequence_form import Evaluation, SequenceForm
 from unseen.game import Game
@@ -17,10 +18,11 @@ from unseen.run import checkpoint
 from unseen.run.files import check_outputs, write_output
 from unseen.run.logs import Run, log_of, marked
 from unseen.run.progress import InterruptsHeld, watched
+from unseen.run.reading import is_amount, is_count, is_number, reading
 from unseen.show.convergence import runs_figure
 from unseen.show.results import Result, number, per_player
 from unseen.solving.algorithms import make_solver, needs_form
-from unseen.solving.solvers import Solver
+from unseen.solving.solvers import SamplingSolver, Solver
 from unseen.tabular.strategy import Strategy
 
 if TYPE_CHECKING:
@@ -129,7 +131,7 @@ def solve(
       there.
     - `watch`: a function that is called with each evaluation (a `Point`), also with those from before a job was resumed.
     - `progress`: None shows a bar if a person is watching, True always, False never.
-    - `memory`: the most bytes that walking the game may take.
+    - `memory`: the most bytes that walking the game may take, and that an algorithm which samples the game may take for its table.
     - `form`: the game's sequence form, if there is one already.
     - `force`: whether `log` may replace a file that is not a log of this function.
     """
@@ -140,6 +142,8 @@ def solve(
     if form is None and (evaluate or needs_form(algorithm)):
         form = SequenceForm(game, streamed=streamed, reduced=reduced, progress=progress, memory=memory)
     solver = make_solver(algorithm, game, form, seed)
+    if isinstance(solver, SamplingSolver):
+        solver.memory = int(MEMORY_SHARE * machine_memory()) if memory is None else memory
     solver.prepare()
     with watched(progress, f"{algorithm} on {game.name}", "iterations") as tick:
         lines = _Log(Path(log), game, form, algorithm, seed, force) if log is not None else None
@@ -192,7 +196,9 @@ class _Job:
         self.max_iterations, self.max_seconds = limits["iterations"] or 10**18, limits["seconds"] or inf
         self.max_nodes, self.until = limits["nodes"] or inf, limits["until"] or -inf
         self.watch, self.tick, self.log, self.save, self.save_every = watch, tick, log, save, save_every
-        self.seconds = 0.0
+        self.seconds = self.seconds_before = 0.0
+        self.iterations_before = self.nodes_before = 0
+        """What a checkpoint says of the time before: how fast the solver is only this process knows."""
         self.evaluating = 0.0
         self.saved = time.monotonic()
         self.points: list[Point] = []
@@ -221,11 +227,12 @@ class _Job:
     def step(self) -> None:
         """Run for a moment; evaluate and save if it is time."""
         next_evaluation = int(self.points[-1].iterations * GROWTH) + 1 if self.points else 1
-        rate = self.solver.iterations / self.seconds if self.seconds > 0 else 1.0
+        done, seconds = self.solver.iterations - self.iterations_before, self.seconds - self.seconds_before
+        rate = done / seconds if seconds > 0 else 1.0
         wanted = max(int(rate * min(SECONDS_PER_RUN, self.max_seconds - self.seconds)), 1)
         limit = min(wanted, self.max_iterations - self.solver.iterations)
-        if self.solver.nodes and self.max_nodes < inf:
-            per_iteration = self.solver.nodes / self.solver.iterations
+        if done and self.max_nodes < inf:
+            per_iteration = (self.solver.nodes - self.nodes_before) / done
             limit = max(min(limit, ceil((self.max_nodes - self.solver.nodes) / per_iteration)), 1)
         if self.solver.iterations < next_evaluation:
             limit = min(limit, next_evaluation - self.solver.iterations)
@@ -284,12 +291,36 @@ class _Job:
         assert self.save is not None
         if not self.save.exists():
             return
-        header, arrays = checkpoint.read(self.save, self.solver.game, self.header())
-        if set(arrays) != set(self.solver.arrays()):
-            raise UnseenError(f"checkpoint {self.save}: it does not hold what {self.algorithm} needs to go on.")
-        self.solver.restore(arrays)
-        self.solver.iterations, self.solver.nodes = header["iterations"], header["nodes"]
-        self.seconds = header["seconds"]
-        for row in header["points"]:
-            best = row["best_response"]
-            self.note(Point(**(row | {"best_response": tuple(best) if best is not None else None})))
+        header, arrays = checkpoint.read(self.save, self.solver.game, self.header(), self.solver.layout())
+        with reading(f"checkpoint {self.save}"):
+            iterations, nodes, seconds, points = read_progress(header)
+            self.solver.restore(arrays, iterations, nodes)
+        self.seconds = self.seconds_before = seconds
+        self.iterations_before, self.nodes_before = iterations, nodes
+        for point in points:
+            self.note(point)
+
+
+def read_progress(header: Mapping[str, Any]) -> tuple[int, int, float, list[Point]]:
+    """Iterations, nodes, seconds and points, from the header of a checkpoint; raises if they cannot be."""
+    iterations, nodes, seconds, rows = (header.get(name) for name in ("iterations", "nodes", "seconds", "points"))
+    if is_count(iterations) and is_count(nodes) and is_amount(seconds) and isinstance(rows, list):
+        points = [point for point in map(read_point, rows) if point is not None]
+        come = [0, *(point.iterations for point in points), iterations]
+        if len(points) == len(rows) and come == sorted(come):
+            return iterations, nodes, float(seconds), points
+    raise UnseenError("its header does not say how far the solver had come.")
+
+
+def read_point(row: Any) -> Point | None:
+    """The point that became a row of a checkpoint, if it can be one."""
+    if not isinstance(row, dict) or row.keys() != Point.__dataclass_fields__.keys():
+        return None
+    best, measured = row["best_response"], (row["exploitability"], row["value"])
+    if not is_count(row["iterations"]) or not is_count(row["nodes"]) or not is_amount(row["seconds"]):
+        return None
+    if best is None:
+        return Point(**row) if measured == (None, None) else None
+    if not isinstance(best, list) or len(best) != 2 or not all(map(is_number, (*best, *measured))):
+        return None
+    return Point(**(row | {"best_response": tuple(best)}))

@@ -19,9 +19,22 @@ from numpy.typing import NDArray
 from unseen.compiling import kernel, piece
 from unseen.engine import coin, next_key, random_index, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL
+from unseen.run.reading import LARGEST
 from unseen.tabular.averaging import arrive
 from unseen.tabular.regret_matching import add_behaviour, draw, positive_sum, probability
-from unseen.tabular.table import NOWHERE, Keeps, actions, cells, find_or_add, fits, kept, most_words, n_actions
+from unseen.tabular.table import (
+    NOWHERE,
+    Columns,
+    Keeps,
+    Table,
+    actions,
+    cells,
+    find_or_add,
+    fits,
+    kept,
+    most_words,
+    n_actions,
+)
 
 BROKEN = -1
 """In place of a number of choices: the game went on past `max_length`, or offered no action."""
@@ -46,6 +59,13 @@ class LazyAverages(Keeps):
 
     for_set = ("weight_seen", "choice_before")
     for_action = ("regrets", "averages")
+
+    def is_sound(self, table: Table, content: Columns) -> bool:
+        """Where weight comes from must be the average of a choice at an earlier set, as it is caught up with in this order."""
+        before, weight = content.of_sets(table.ints, self.choice_before), content.of_sets(table.floats, self.weight_seen)
+        is_choice = np.isin(before, content.places(self.averages)) & (before < content.block)
+        has_weight = bool(((weight >= 0.0) & (weight <= LARGEST)).all())
+        return super().is_sound(table, content) and has_weight and bool((is_choice | (before == NOWHERE)).all())
 
     def come_to(self, table, w, total, before, iterations):
         arrive(self, table, w, total, 0.0, before, iterations, False)

@@ -14,16 +14,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.engine import random_state, scratch
-from unseen.errors import GameFault
+from unseen.errors import GameFault, UnseenError
 from unseen.exact.payoffs import StoredPayoffs
 from unseen.exact.sequence_form import Evaluation, SequenceForm
 from unseen.game import Game
 from unseen.options import Declared, Value, parameter
+from unseen.run.checkpoint import Layout, Like, like
+from unseen.run.reading import LARGEST
 from unseen.solving import cfr, outcome, traversal
 from unseen.solving.minimisers import Minimiser
 from unseen.tabular.averaging import catch_up_all
 from unseen.tabular.strategy import Strategy
-from unseen.tabular.table import Keeps, Table, as_arrays, from_arrays, grown, read_shares, shares_strategy
+from unseen.tabular.table import (
+    LAYOUT,
+    Keeps,
+    Table,
+    as_arrays,
+    copied,
+    from_arrays,
+    grown,
+    read_shares,
+    shares_strategy,
+)
 
 Arrays = dict[str, NDArray[Any]]
 AVERAGINGS = {"stochastic": outcome.StochasticAverages(), "lazy": outcome.LazyAverages()}
@@ -60,9 +72,13 @@ class Solver(ABC):
     def arrays(self) -> Arrays:
         """All that the solver would need to go on."""
 
+    def layout(self) -> Layout:
+        """What these arrays are like in a checkpoint: as they are now, unless a solver says otherwise."""
+        return like(self.arrays())
+
     @abstractmethod
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Go on from what `arrays` returned."""
+    def restore(self, arrays: Mapping[str, NDArray[Any]], iterations: int, nodes: int) -> None:
+        """Go on from what `arrays` returned after so many iterations, if they are like `layout`; raises if they cannot be that."""
 
     def evaluate(self, form: SequenceForm) -> Evaluation:
         """The exact exploitability of the average strategy."""
@@ -107,10 +123,20 @@ class SequenceSolver(Solver):
     def arrays(self) -> Arrays:
         return {f"{name}{p}": getattr(side, name) for p, side in enumerate(self.sides) for name in self.STATE}
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        for p, side in enumerate(self.sides):
+    def restore(self, arrays: Mapping[str, NDArray[Any]], iterations: int, nodes: int) -> None:
+        for p, (side, tree) in enumerate(zip(self.sides, self.form.players, strict=True)):
+            state = {name: arrays[f"{name}{p}"] for name in self.STATE}
+            plan, average = state["plan"], state["average"]
+            is_sound = all((np.abs(state[name]) <= LARGEST).all() for name in ("regret", "score"))
+            is_sound = is_sound and tree.is_plan(plan, 1.0) and tree.is_plan(average, float(average[0]))
+            is_sound = (
+                is_sound and np.allclose(tree.plan(state["behaviour"]), plan, 1e-6, 1e-9) and bool(iterations) == bool(average[0])
+            )
+            if not is_sound:
+                raise UnseenError(f"its numbers are not those of {iterations:,} iterations.")
             for name in self.STATE:
-                getattr(side, name)[:] = arrays[f"{name}{p}"]
+                getattr(side, name)[:] = state[name]
+        self.iterations, self.nodes = iterations, nodes
 
 
 class SamplingSolver(Declared, Solver):
@@ -127,20 +153,34 @@ class SamplingSolver(Declared, Solver):
         self.table = self.keeps.new_table()
         self.rng = random_state(seed)
         self.scratch = scratch(game)
+        self.memory: int | None = None
+        """The most bytes that the table may take, also while it grows."""
+        self.is_from_file = False
+        """Whether the table is from a file, and has not been compared with a sequence form since."""
+
+    def make_room(self, sets: int, cells: int) -> None:
+        """Let the table have room for so many more sets, with so many actions in all."""
+        try:
+            self.table = grown(self.table, sets, cells, memory=self.memory)
+        except UnseenError as error:
+            raise UnseenError(f"{self.game.spec}: {error}") from error
 
     def averaged(self) -> Table:
         """The table with averages that are up to date."""
         return self.table
 
     def broken(self) -> GameFault:
-        return GameFault(f"{self.game.spec}: a simulation broke the protocol; `unseen check` says where.")
+        hint = ", if it is not the checkpoint that is wrong" * self.is_from_file
+        return GameFault(f"{self.game.spec}: a simulation broke the protocol; `unseen check` says where{hint}.")
 
     def strategy(self) -> Strategy:
         return shares_strategy(self.game, self.averaged(), AVERAGES)
 
     def evaluate(self, form: SequenceForm) -> Evaluation:
-        if form.images is not None:
-            return super().evaluate(form)
+        if form.images is not None or self.is_from_file:
+            found = super().evaluate(form)  # which compares the actions at all information sets
+            self.is_from_file = False
+            return found
         plans, table = [], self.averaged()
         for tree in form.players:  # straight from the table: in large games making a strategy takes longer than evaluating it
             behaviour = tree.uniform()
@@ -151,9 +191,13 @@ class SamplingSolver(Declared, Solver):
     def arrays(self) -> Arrays:
         return {**as_arrays(self.table), "rng": self.rng}
 
-    def restore(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        self.table = from_arrays(arrays)
-        self.rng = np.array(arrays["rng"])
+    def layout(self) -> Layout:
+        return {**LAYOUT, "rng": Like(self.rng.dtype.str, self.rng.shape)}
+
+    def restore(self, arrays: Mapping[str, NDArray[Any]], iterations: int, nodes: int) -> None:
+        self.table = from_arrays(self.keeps, self.game, arrays)
+        self.rng, self.is_from_file = np.array(arrays["rng"]), True
+        self.iterations, self.nodes = iterations, nodes
 
 
 class OutcomeSampling(SamplingSolver):
@@ -190,12 +234,12 @@ class OutcomeSampling(SamplingSolver):
             self.nodes += nodes
             if self.iterations == end:
                 break
-            self.table = grown(self.table, self.game.max_length, self.game.max_length * self.game.width)
+            self.make_room(self.game.max_length, self.game.max_length * self.game.width)
 
     def averaged(self) -> Table:
         if self.keeps is not AVERAGINGS["lazy"]:
             return self.table
-        table = from_arrays(as_arrays(self.table))  # a copy: what is added up when must not depend on when somebody looks
+        table = copied(self.table)  # what is added up when must not depend on when somebody looks
         catch_up_all(self.keeps, table, 0.0, float(self.iterations))
         return table
 
@@ -224,7 +268,7 @@ class Traversal(SamplingSolver):
         ):  # fmt: skip
             if status == traversal.BROKEN:
                 raise self.broken()
-            self.table = grown(self.table, 1, self.game.width)
+            self.make_room(1, self.game.width)
         self.nodes += int(self.cursor[traversal.NODES])
 
 

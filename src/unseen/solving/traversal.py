@@ -18,7 +18,20 @@ from unseen.compiling import kernel, piece
 from unseen.engine import next_key, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL, Game
 from unseen.tabular.regret_matching import add_behaviour, draw, positive_sum, probability
-from unseen.tabular.table import NOWHERE, Keeps, actions, cells, find_or_add, fits, kept, most_words, n_actions, set_field
+from unseen.tabular.table import (
+    NOWHERE,
+    Columns,
+    Keeps,
+    Table,
+    actions,
+    cells,
+    find_or_add,
+    fits,
+    kept,
+    most_words,
+    n_actions,
+    set_field,
+)
 
 TRAVERSAL, DEPTH, IS_DOWN, NODES = range(4)
 DONE, NO_ROOM, BROKEN = 0, 1, -9
@@ -61,6 +74,11 @@ class ExternalKeeps(Keeps):
     samples_opponent: ClassVar[bool] = True
     for_set = ("traversal", "drawn")
     for_action = ("regrets", "averages")
+
+    def is_sound(self, table: Table, content: Columns) -> bool:
+        """What was drawn must be the index of an action."""
+        drawn = content.of_sets(table.ints, self.drawn)
+        return super().is_sound(table, content) and bool(((drawn >= 0) & (drawn < content.n_actions)).all())
 
     def decide(self, table, w, n, total, rng):
         table.ints[set_field(w, self.drawn)] = draw(kept(table.floats, w, n, self.regrets), total, rng)

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import hashlib
-import json
+import os
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
 from unseen.enumeration.walker import MEMORY_SHARE, machine_memory
 from unseen.errors import UnseenError
 from unseen.game import PUBLIC, Game
-from unseen.games import REGISTRY
-from unseen.loading import load, parse
+from unseen.loading import load
 from unseen.position import Position, fingerprint, random_walk
 from unseen.run.files import CHECKSUM_BYTES, check_output, sealed_kind, write_sealed
+from unseen.run.headers import game_of, header_of
 from unseen.run.progress import InterruptsHeld, Progress, Saving, watched
+from unseen.run.reading import MOST, is_amount, is_count, opened, parse_json, reading
 from unseen.run.workers import core_count
 from unseen.show.mixes import Answer, mixes_figure
 from unseen.show.results import Result, number
@@ -32,8 +32,9 @@ from unseen.stacked.walk import first_words
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-MAGIC = b"unseen-values 1\n"
+MAGIC = b"unseen-values 2\n"
 KIND = sealed_kind("a table of values", MAGIC)
+DAMAGED = "it is cut off or damaged."
 BLOCK = 1 << 20
 """Slots that are read or written at a time."""
 SAVE_EVERY = 60.0
@@ -162,7 +163,7 @@ class Values(Result):
     def save(self, path: Path | str, force: bool = False) -> None:
         """Write the table to a file at `path`, with the game that it belongs to. Another file is replaced only with `force`."""
         about = {
-            "game": self.game.spec, "rules": _rules(self.game), "entries": self.entries + self.added, "words": self.slots.shape[1],
+            **header_of(self.game), "rules": _rules(self.game), "entries": self.entries + self.added, "words": self.slots.shape[1],
             "complete": not self.stopped, "games": self.games, "seconds": self.seconds, "gap": self.gap,
             "varying": self.varying.tolist(),
         }  # fmt: skip
@@ -177,61 +178,61 @@ class Values(Result):
     def load(cls, path: Path | str, game: Game | str | None = None) -> Values:
         """Read a table from the file at `path`, which must be of `game`; without, of a game of the library: no file can make us
         run code."""
-        path = Path(path)
-        try:
-            with open(path, "rb") as file:
-                found = cls._read(path, file, None if game is None else load(game))
-        except OSError as error:
-            raise UnseenError(f"values file {path}: it cannot be read: {error.strerror or error}.") from error
-        if not found.stopped:
-            found.value = found.at(()).value
+        game = None if game is None else load(game)
+        with reading(f"values file {path}"), opened(path) as file:
+            found = cls._read(file, game)
+            if not found.stopped:
+                found.value = found._value_of_start()
         return found
 
     @classmethod
-    def _read(cls, path: Path, file: Any, game: Game | None) -> Values:
+    def _read(cls, file: BinaryIO, game: Game | None) -> Values:
         first = file.read(len(MAGIC))
         if first != MAGIC:
-            raise UnseenError(f"values file {path}: it is not one (its first line is not {MAGIC.decode().strip()!r}).")
+            raise UnseenError(f"it is not one (its first line is not {MAGIC.decode().strip()!r}).")
         line = file.readline(1 << 16)
-        damaged = UnseenError(f"values file {path}: it is cut off or damaged.")
         try:
-            about = json.loads(line)
-            spec, rules, complete, varying = (about[name] for name in ("game", "rules", "complete", "varying"))
-            entries, words, games = (about[name] for name in ("entries", "words", "games"))
-            gap, seconds = float(about["gap"]), float(about["seconds"])
-            counts = [entries, words, games, *varying]
-            is_good = isinstance(spec, str) and isinstance(complete, bool) and isfinite(gap + seconds)
-            is_good = is_good and all(type(count) is int and 0 <= count < 2**64 for count in counts)
-        except (ValueError, KeyError, TypeError, RecursionError):
+            about = parse_json(line)
+            rules, complete, varying = (about[name] for name in ("rules", "complete", "varying"))
+            entries, words, games, seconds, gap = (about[name] for name in ("entries", "words", "games", "seconds", "gap"))
+            is_good = isinstance(complete, bool) and isinstance(varying, list) and all(map(is_count, (entries, words, games)))
+            is_good = is_good and all(type(bits) is int and 0 <= bits < 2**64 for bits in varying)
+            is_good = is_good and is_amount(seconds) and is_amount(gap)
+        except (ValueError, KeyError, TypeError):
             is_good = False
         if not is_good:
-            raise damaged
-        if game is None:
-            if parse(spec)[0] not in REGISTRY:
-                raise UnseenError(
-                    f"values file {path}: it is of {spec}, not a game of the library; say which: Values.load(path, game)."
-                )
-            game = load(spec)
-        if spec != game.spec or rules != _rules(game):
-            other = spec if spec != game.spec else f"{spec} with other rules than today's"
-            raise UnseenError(f"values file {path}: it is of {other}, not of {game.spec}.")
+            raise UnseenError(DAMAGED)
+        game = game_of(about, game, "Values.load(path, game)")
+        if rules != _rules(game):
+            raise UnseenError(f"it is for {game.spec} with other rules than today's.")
         constant, bits = first_words(game), np.array(varying, np.uint64)
         fold = folding(constant, bits) if bits.shape == constant.shape else None
         length = file.tell() + entries * words * 8 + CHECKSUM_BYTES
-        if bits.shape != constant.shape or words != 1 + (len(constant) if fold is None else 1) or length != path.stat().st_size:
-            raise damaged
+        size = os.fstat(file.fileno()).st_size
+        if bits.shape != constant.shape or words != 1 + (len(constant) if fold is None else 1) or length != size:
+            raise UnseenError(DAMAGED)
         digest, new = hashlib.sha256(first + line), 0
         table = new_table(slots_for(entries), words)
         for begun in range(0, entries, BLOCK):
             block = file.read(min(BLOCK, entries - begun) * words * 8)
             digest.update(block)
             rows = np.frombuffer(block, np.uint64).reshape(-1, words)
-            if not np.isfinite(rows[:, -1].view(np.float64)).all() or not rows[:, -1].all():
-                raise damaged
+            if not (np.abs(rows[:, -1].view(np.float64)) <= MOST).all() or not rows[:, -1].all():
+                raise UnseenError(DAMAGED)
             new += copy_table(rows, table)
         if digest.digest() != file.read(CHECKSUM_BYTES) or new != entries:
-            raise damaged
+            raise UnseenError(DAMAGED)
         return cls(game, float("nan"), entries, games, seconds, gap, not complete, table, bits)
+
+    def _value_of_start(self) -> float:
+        """What the game is worth, from a table that is said to be complete: then there is nothing to enter on the way."""
+        job = Job(self.game, 1, 2**62, self.known())
+        job.begin(())
+        while not job.is_done:
+            job.run()
+            if job.entries > self.entries:
+                raise UnseenError("it says that all states are in it, but they are not.")
+        return job.value
 
 
 def _rules(game: Game) -> str:
@@ -264,7 +265,7 @@ def backward_induction(
     check_open(game, "backward induction over states")
     if save is not None:
         check_output(save, KIND, force)
-    before = Values.load(save, game) if resume and save is not None and Path(save).exists() else None
+    before = Values.load(save, game) if resume and save is not None and os.path.exists(save) else None
     memory = int(MEMORY_SHARE * machine_memory()) if memory is None else memory
     job = Job(game, core_count(workers), memory, before.known() if before else None)
     job.seconds = before.seconds if before else 0.0

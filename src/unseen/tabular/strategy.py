@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from unseen.enumeration.symmetry import Images
 from unseen.enumeration.whole import enumerate_game, example_histories
-from unseen.errors import UnseenError
+from unseen.errors import StrategyFileError, UnseenError
 from unseen.game import Game
 from unseen.loading import load
 from unseen.position import Position, history_text
 from unseen.run.progress import Progress
+from unseen.run.reading import reading
 from unseen.show.figures import check_picture, save_picture
 from unseen.tabular import strategy_file
 
@@ -138,6 +139,11 @@ class Strategy:
         if at < 0:
             return {action: 1.0 / len(actions) for action in actions}
         cells = slice(self.first[at], self.first[at] + self.count[at])
+        if not np.array_equal(self.actions[cells], actions):
+            raise UnseenError(
+                f"the strategy has the actions {self.actions[cells].tolist()} at an information set of {self.game.spec} that has "
+                f"{list(actions)}."
+            )
         return dict(zip(self.actions[cells].tolist(), self.probability[cells].tolist(), strict=True))
 
     def find(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
@@ -167,11 +173,10 @@ class Strategy:
 
         Without `game` the file's own word for it is used, which must be a game of the library: no file can make us run code.
         """
-        game, columns = strategy_file.read(Path(path), load(game) if game is not None else None)
-        try:
+        game = load(game) if game is not None else None
+        with reading(f"strategy file {path}", StrategyFileError):
+            game, columns = strategy_file.read(Path(path), game)
             return cls(game, **columns)
-        except UnseenError as error:
-            raise UnseenError(f"strategy file {path}: {error}") from error
 
     # For people --------------------------------------------------------------------------------------------------------------
 
@@ -208,8 +213,16 @@ class Strategy:
             raise UnseenError("the columns of the strategy do not fit together.")
         if len(self.keys) and (self.count.min() < 1 or (self._sorted[1:] == self._sorted[:-1]).any()):
             raise UnseenError("an information set of the strategy has no actions or is there twice.")
+        if not np.isin(self.player, (0, 1)).all():
+            raise UnseenError("an information set of the strategy is that of a player who is neither 0 nor 1.")
         if not cells:
             return
+        ascends = np.diff(self.actions, prepend=-1) > 0
+        ascends[self.first] = True
+        if self.actions.min() < 0 or self.actions.max() >= self.game.num_actions or not ascends.all():
+            raise UnseenError(
+                f"the actions of the strategy must be numbers from 0 to {self.game.num_actions - 1}, ascending at each set."
+            )
         sums = np.add.reduceat(self.probability, self.first)
         if not (self.probability >= 0.0).all() or not (np.abs(sums - 1.0) < SUM_TOLERANCE).all():
             raise UnseenError("the probabilities of the strategy are not distributions.")

@@ -21,6 +21,8 @@ from unseen.compiling import Compiled, as_python, kernel, piece
 from unseen.enumeration.infosets import extended
 from unseen.errors import UnseenError
 from unseen.game import Game
+from unseen.run.checkpoint import Like
+from unseen.run.reading import LARGEST
 from unseen.tabular.strategy import Strategy
 
 HEAD = 2
@@ -29,6 +31,10 @@ MAX_WORDS = 2**31
 """Places are kept in 32 bits."""
 NOWHERE = 0
 """No block begins at the first word."""
+UNMET = -1
+"""In place of how many of a set's actions are player 1's: it is from a file, and no simulation has come there yet.
+
+Then it shows whether its actions are those of the game; rules do not look at what they are asked to play."""
 SETS, WORDS, SET_FIELDS, ACTION_FIELDS, JOINT_FIELDS = range(5)
 
 
@@ -64,6 +70,14 @@ class Keeps(Compiled):
         for names in (cls.for_set, cls.for_action, cls.for_joint):
             for place, name in enumerate(names):
                 setattr(cls, name, place)
+
+    def is_sound(self, table: Table, content: Columns) -> bool:
+        """Whether the numbers that a table from a file keeps of its sets can be: here, those of their actions."""
+        numbers = {name: table.floats[content.places(field)] for field, name in enumerate(self.for_action)}
+        return all(
+            bool((np.abs(each) <= LARGEST).all()) and (name == "regrets" or bool((each >= 0.0).all()))
+            for name, each in numbers.items()
+        )
 
     @classmethod
     def new_table(cls, sets: int = 1024) -> Table:
@@ -189,13 +203,29 @@ def add(table, slot, key, player, out, n, m):
 
 @piece
 def find_or_add(game, s, player, key, table, out):
-    """The set with this key, added with the actions of the history `s` if it is new; NOWHERE if these are none."""
+    """The set with this key, added with the actions of the history `s` if it is new; NOWHERE if these are none, or not those that a
+    file says."""
     slot = slot_of(table.slots, table.ints, key)
     w = np.int64(table.slots[slot])
-    if w == NOWHERE:
+    if w == NOWHERE or table.halves[2 * w + 3] == UNMET:
         n = game.actions(s, out)
-        if 0 < n <= len(out):
+        if w != NOWHERE:
+            w = met(table.halves, w, out, n)
+        elif 0 < n <= len(out):
             w = add(table, slot, key, player, out, n, 0)
+    return w
+
+
+@piece
+def met(halves, w, out, n):
+    """A set from a file, come to for the first time, where the game offers the `n` actions in `out`; NOWHERE if it has others."""
+    if n != n_actions(halves, w):
+        return NOWHERE
+    first = actions(w, n)
+    for k in range(n):
+        if halves[first + k] != out[k]:
+            return NOWHERE
+    halves[2 * w + 3] = 0
     return w
 
 
@@ -220,22 +250,35 @@ def put_all(table):
         w = next_block(table.size, table.halves, w)
 
 
-def grown(table: Table, sets: int, cells: int, pairs: int = 0) -> Table:
-    """The same table with room for so many more sets, with so many actions and pairs of actions in all."""
-    words, player, slots = table.ints, table.player, table.slots
+def grown(table: Table, sets: int, cells: int, pairs: int = 0, memory: int | None = None) -> Table:
+    """The same table with room for so many more sets, with so many actions and pairs of actions in all.
+
+    Raises if the old table and the new one together take more than `memory` bytes.
+    """
+    words, places = len(table.ints), len(table.player)
     needed = int(table.size[WORDS] + as_python(most_words)(table.size, sets, cells, pairs))
-    while needed > len(words):
-        if len(words) >= MAX_WORDS:
+    while needed > words:
+        if words >= MAX_WORDS:
             raise UnseenError(
                 f"the table of information sets is full: {int(table.size[SETS]):,} of them take {8 * MAX_WORDS / 1e9:.0f} GB."
             )
-        words = extended(words, 2 * len(words))
-    while table.size[SETS] + sets > len(player):
-        player = extended(player, 2 * len(player))
-    if len(player) > len(table.player):
-        slots = np.zeros(2 * len(player), np.uint32)
-    longer = _with_views(words, player, slots, table.size)
-    if len(player) > len(table.player):
+        words *= 2
+    while table.size[SETS] + sets > places:
+        places *= 2
+    a_place = table.player.itemsize + 2 * table.slots.itemsize
+    if memory is not None and table_bytes(table) + words * table.ints.itemsize + places * a_place > memory:
+        raise UnseenError(
+            f"the table of information sets takes more than {memory / 1e9:,.3g} GB of memory, its bound (see --memory); that was "
+            f"clear after {int(table.size[SETS]):,} of them."
+        )
+    is_longer = places > len(table.player)
+    longer = _with_views(
+        extended(table.ints, words) if words > len(table.ints) else table.ints,
+        extended(table.player, places) if is_longer else table.player,
+        np.zeros(2 * places, np.uint32) if is_longer else table.slots,
+        table.size,
+    )
+    if is_longer:
         put_all(longer)
     return longer
 
@@ -256,14 +299,69 @@ def table_bytes(table: Table) -> int:
     return table.ints.nbytes + table.player.nbytes + table.slots.nbytes
 
 
+def copied(table: Table) -> Table:
+    """The same table in memory of its own."""
+    return _with_views(table.ints.copy(), table.player.copy(), table.slots.copy(), table.size.copy())
+
+
 def as_arrays(table: Table) -> dict[str, NDArray[Any]]:
-    """The table as arrays that do not share memory."""
-    return {"words": table.ints, "player": table.player, "slots": table.slots, "size": table.size}
+    """The table as arrays: all of it but the slots, which follow from the rest."""
+    return {"words": table.ints, "player": table.player, "size": table.size}
 
 
-def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Table:
-    """The table that became `arrays`."""
-    return _with_views(*(np.array(arrays[name]) for name in ("words", "player", "slots", "size")))
+LAYOUT = {"words": Like("<i8", (None,), holes=True), "player": Like("|i1", (None,)), "size": Like("<i8", (5,))}
+"""What such arrays are like in a checkpoint."""
+
+
+def from_arrays(keeps: Keeps, game: Game, arrays: Mapping[str, NDArray[Any]]) -> Table:
+    """The table of sets of `game`, of which is kept what `keeps` says, that became `arrays`.
+
+    They may be from a file that somebody else has written: raises if compiled code could not take them for such a table.
+    """
+    words, player, size = (np.array(arrays[name]) for name in ("words", "player", "size"))
+    sets, used, *fields = size.tolist()
+    table = _with_views(words, player, np.zeros(2 * len(player), np.uint32), size)
+    is_sound = fields == [len(names) for names in (keeps.for_set, keeps.for_action, keeps.for_joint)]
+    is_sound = is_sound and _is_power_of_two(len(player)) and _is_power_of_two(len(words)) and len(words) <= MAX_WORDS
+    is_sound = is_sound and 0 <= sets <= len(player) and 1 <= used <= len(words) and not words[used:].any()
+    is_sound = is_sound and bool(np.isin(player[:sets], (0, 1)).all())
+    if not is_sound or not holds_blocks(table, game.num_actions):
+        raise UnseenError("its table of information sets is not one.")
+    put_all(table)
+    if np.count_nonzero(table.slots) != sets:
+        raise UnseenError("its table has an information set twice.")
+    content = columns(table)
+    if not keeps.is_sound(table, content):
+        raise UnseenError("its table has numbers that cannot be.")
+    table.halves[2 * content.block + 3] = UNMET
+    return table
+
+
+def _is_power_of_two(number: int) -> bool:
+    return number > 0 and number & (number - 1) == 0
+
+
+@kernel
+def holds_blocks(table, most):
+    """Whether the words in use are blocks of sets, one after the other, with up to `most` actions, which ascend."""
+    size, halves = table.size, table.halves
+    w = first_block(size)
+    for _ in range(size[SETS]):
+        if w + HEAD > size[WORDS]:
+            return False
+        n, m = n_actions(halves, w), n_second(halves, w)
+        if n < 1 or n > most or (m != 0 and m != UNMET):
+            return False
+        end = next_block(size, halves, w)
+        if end - size[SET_FIELDS] > size[WORDS]:
+            return False
+        first = actions(w, n)
+        for k in range(n):
+            before = halves[first + k - 1] if k > 0 else -1
+            if halves[first + k] <= before or halves[first + k] >= most:
+                return False
+        w = end
+    return w - size[SET_FIELDS] == size[WORDS]
 
 
 @kernel
@@ -324,6 +422,10 @@ class Columns(NamedTuple):
     block: NDArray[np.int64]  # (j,)
     n_actions: NDArray[np.int64]  # (j,)
     action: NDArray[np.int32]  # (c,)
+
+    def of_sets(self, words: NDArray[Any], field: int) -> NDArray[Any]:
+        """A field of each set, shape (j,); `words` are the table's `ints` or `floats`."""
+        return words[self.block - 1 - field]
 
     def places(self, field: int) -> NDArray[np.int64]:
         """Where, in `floats`, a field of each cell is, shape (c,)."""
