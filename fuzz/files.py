@@ -3,8 +3,8 @@
 Valid files of every kind are changed, header fields and arrays, and given the right checksum again; some are cut off or have bytes
 flipped. Each is then read by every way in, in a process of its own, so that a signal is seen.
 
-    python fuzz/files.py --files 20000
-    python fuzz/files.py --minutes 60 --seed 1
+    python -m fuzz.files --files 20000
+    python -m fuzz.files --minutes 60 --seed 1
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ BATCH = 200
 CANARY = "canary.py"
 """A file that leaves a mark when it is imported."""
 NOTHING, LOADED, REFUSED = "begin", "loaded", "refused"
+WRONG = ("signals", "tracebacks", "hangs", "code_run", "not_finite")
 SOLVERS = (
     "dcfr", "pcfr+", "outcome_sampling", "outcome_sampling(averaging=lazy)", "external_sampling", "chance_sampling",
     "vanilla_cfr",
@@ -70,9 +71,13 @@ class Report:
     found: list[str] = field(default_factory=list)
     """What went wrong, each with the file that shows it."""
 
+    def counts(self) -> dict[str, int]:
+        """How many files were tried, and how often something went wrong."""
+        return {"tried": self.files} | {name: getattr(self, name) for name in WRONG}
+
     @property
     def is_good(self) -> bool:
-        return not (self.signals or self.tracebacks or self.hangs or self.code_run or self.not_finite)
+        return not any(getattr(self, name) for name in WRONG)
 
 
 # Changing files -------------------------------------------------------------------------------------------------------------------
@@ -679,7 +684,15 @@ class Reader:
 # All of it ------------------------------------------------------------------------------------------------------------------------
 
 
-def run(
+def run(minutes: float, seed: int) -> dict[str, int]:
+    """Change and read files of all kinds for so many minutes; how many that were, and how often something went wrong."""
+    report = fuzz(minutes, seed)
+    for line, count in Counter(report.found).most_common(60):
+        print(f"{count} x {line}")
+    return report.counts()
+
+
+def fuzz(
     minutes: float = 10.0, seed: int = 0, files: int | None = None, kinds: tuple[str, ...] = tuple(KINDS), keep: Path | None = None,
     say: Callable[[str], None] | None = None,
 ) -> Report:  # fmt: skip

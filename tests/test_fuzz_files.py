@@ -18,7 +18,7 @@ def fuzzer():
 
 
 def test_absurd_files_end_in_one_sentence():
-    report = fuzzer().run(minutes=2, seed=7, files=60, kinds=SHORT)
+    report = fuzzer().fuzz(minutes=2, seed=7, files=60, kinds=SHORT)
     assert report.is_good, report.found
     assert report.files == report.loaded + report.refused == 60
     assert report.refused > 20

@@ -13,6 +13,7 @@ from typing import Any
 
 from unseen.errors import UnseenError
 from unseen.run.files import write_atomically
+from unseen.run.reading import TEXT_BYTES, is_amount, is_count, is_number, parse_json, read_bytes, reading
 
 SETTINGS, GAMES, TIMES = "tournament.json", "games.jsonl", "times.jsonl"
 Row = dict[str, Any]
@@ -44,6 +45,9 @@ class Record:
         write_atomically(place, [json.dumps(settings, indent=1).encode() + b"\n"])
         rows, ends = zip(*(_rows(folder / name) for name in (GAMES, TIMES)), strict=True)
         count = min(map(len, rows)) // per_task * per_task
+        names = settings["agents"]
+        if not all(_is_game(row, names) for row in rows[0][:count]) or not all(_is_time(row) for row in rows[1][:count]):
+            raise UnseenError(f"the games in the folder {folder} are not those of a tournament: a line is not one of its games.")
         if any(row.get("number") != k for each in rows for k, row in enumerate(each[:count])):
             raise UnseenError(f"the games in the folder {folder} are not those of a tournament: they are not numbered one by one.")
         self.games, self.times = rows[0][:count], rows[1][:count]
@@ -74,8 +78,10 @@ def check_settings(folder: Path, theirs: dict[str, Any], ours: dict[str, Any]) -
 
 
 def _loaded(path: Path) -> dict[str, Any]:
+    with reading(str(path)):
+        data = read_bytes(path, TEXT_BYTES)
     try:
-        found = json.loads(path.read_bytes())
+        found = parse_json(data)
     except ValueError:
         found = None
     if not isinstance(found, dict):
@@ -85,10 +91,13 @@ def _loaded(path: Path) -> dict[str, Any]:
 
 def _rows(path: Path) -> tuple[list[Row], list[int]]:
     """The lines of a file that are whole, and how long the file is before each of them and after the last."""
-    rows, ends = [], [0]
-    for line in path.read_bytes().splitlines(keepends=True) if path.exists() else ():
+    rows, ends, data = [], [0], b""
+    if path.exists():
+        with reading(str(path)):
+            data = read_bytes(path)
+    for line in data.splitlines(keepends=True):
         try:
-            row = json.loads(line)
+            row = parse_json(line)
         except ValueError:
             break
         if not line.endswith(b"\n") or not isinstance(row, dict):
@@ -96,3 +105,17 @@ def _rows(path: Path) -> tuple[list[Row], list[int]]:
         rows.append(row)
         ends.append(ends[-1] + len(line))
     return rows, ends
+
+
+def _is_game(row: Row, names: list[str]) -> bool:
+    """Whether a line can be a game between two of these agents."""
+    is_played = row.get("first") in names and row.get("second") in names and is_number(row.get("payoff"))
+    return is_played and isinstance(row.get("fault", 0), (str, type(None)))
+
+
+def _is_time(row: Row) -> bool:
+    """Whether a line can be how long both agents thought."""
+    pairs = [row.get(name) for name in ("seconds", "moves", "simulations")]
+    if not all(isinstance(pair, list) and len(pair) == 2 for pair in pairs):
+        return False
+    return all(map(is_amount, pairs[0])) and all(map(is_count, (*pairs[1], *pairs[2])))  # type: ignore[arg-type, misc]
