@@ -33,11 +33,11 @@ from typing import Any
 import numpy as np
 
 MEMORY = 6 * 10**9
-SECONDS = 30.0
+SECONDS = 90.0
 """For one file read in one way; a machine may be busy."""
 WARM_SECONDS = 600.0
 """For a valid file, whose kernels may have to be compiled."""
-BATCH = 200
+BATCH = 500
 CANARY = "canary.py"
 """A file that leaves a mark when it is imported."""
 NOTHING, LOADED, REFUSED = "begin", "loaded", "refused"
@@ -699,7 +699,8 @@ def fuzz(
     """Change and read files of these kinds for so many minutes, or until there were so many files; `keep` is a folder for what is
     found."""
     report, began, rng = Report(), time.monotonic(), np.random.default_rng(seed)
-    with tempfile.TemporaryDirectory(prefix="unseen-fuzz-") as name:
+    in_memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="unseen-fuzz-", dir=in_memory) as name:
         folder = Path(name)
         (folder / CANARY).write_text(f"import pathlib\npathlib.Path({str(folder / 'ran')!r}).touch()\n")
         seeds = make_seeds(folder, kinds)
