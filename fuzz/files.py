@@ -785,7 +785,7 @@ def main() -> None:
         read_all(given.read)
         return
     minutes = given.minutes if given.files is None else 1e9
-    report = run(
+    report = fuzz(
         minutes, given.seed, given.files, tuple(given.kinds), given.keep, lambda line: print(line, file=sys.stderr, flush=True)
     )
     for line, count in Counter(report.found).most_common(60):

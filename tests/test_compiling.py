@@ -167,11 +167,17 @@ def test_processes_that_compile_at_once_do_not_mix_up_their_games(tmp_path):
 
 
 def test_a_damaged_cache_file_is_compiled_anew(tmp_path):
+    """Machine code with a flipped bit would end in a signal, and so would that of another kernel under this name."""
     env = {"NUMBA_CACHE_DIR": str(tmp_path)}
     assert run_process("info", "kuhn_poker", "--json", **env).returncode == 0
-    for file in tmp_path.rglob("*.nbc"):
-        file.write_bytes(file.read_bytes()[:100])
+    files = sorted(tmp_path.rglob("*.nbc"))
+    whole = [file.read_bytes() for file in files]
+    assert len(whole) > 1
+    for k, (file, data) in enumerate(zip(files, whole, strict=True)):
+        flipped = data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1 :]
+        file.write_bytes((flipped, whole[k - 1], data[:100])[k % 3])
     assert json.loads(run_process("info", "kuhn_poker", "--json", **env).stdout)["histories"] == 58
+    assert [len(file.read_bytes()) > 100 for file in files] == [True] * len(files)
 
 
 class Misspelt(KuhnPoker):

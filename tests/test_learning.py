@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import hashlib
 import json
 import os
 import random
@@ -460,6 +461,32 @@ def test_folders_of_others(whole, tmp_path):
     done = run_cli("learn", "leduc_poker", "--out", str(tmp_path / "f"), "--iterations", "9", "--resume")
     assert done.returncode == 2
     assert "cut off or damaged" in done.stderr
+
+
+def test_absurd_checkpoints_are_refused_and_run_no_code(whole, tmp_path):
+    """With a right checksum: an expert that is a file would be imported, and the rest would train on what was never learnt."""
+    (tmp_path / "evil.py").write_text("import pathlib\npathlib.Path(__file__).with_name('ran').touch()\n")
+    (tmp_path / "f").mkdir()
+    magic, line, content = (whole[1] / CHECKPOINT).read_bytes().split(b"\n", 2)
+    good = json.loads(line)
+    rows, random, learning = good["iterations"], good["random"], good["learning"]
+    for change, words in (
+        ({"learning": learning | {"expert": f"{tmp_path}/evil.py:Evil"}}, "must be oos, vr_oos or ismcts"),
+        ({"learning": learning | {"layers": "8-x"}}, "layers is '8-x'"),
+        ({"iterations": rows[1:]}, "does not say how far learning had come"),
+        ({"iterations": [*rows[:-1], rows[-1] | {"loss": "x"}]}, "does not say how far learning had come"),
+        ({"iterations": [*rows[:-1], rows[-1] | {"against_random": [1]}]}, "does not say how far learning had come"),
+        ({"iterations": rows[:-1]}, "is not that of 25 steps"),
+        ({"seconds": -1.0}, "does not say how far learning had come"),
+        ({"random": random | {"state": {"state": -1, "inc": 2**400}}}, "does not hold the state of random numbers"),
+        ({"random": random | {"bit_generator": "MT19937"}}, "does not hold the state of random numbers"),
+        ({"arrays": good["arrays"][1:]}, "does not list the arrays"),
+    ):
+        body = magic + b"\n" + json.dumps(good | change).encode() + b"\n" + content[:-32]
+        (tmp_path / "f" / CHECKPOINT).write_bytes(body + hashlib.sha256(body).digest())
+        with pytest.raises(UnseenError, match=words):
+            learn("leduc_poker", out=tmp_path / "f", iterations=9, resume=True, workers=1, progress=False)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_without_pytorch(tmp_path, monkeypatch):

@@ -375,6 +375,25 @@ def test_other_rules_are_refused(tmp_path, monkeypatch):
         Network.load(tmp_path / "n")
 
 
+def test_a_file_cannot_make_us_run_code(tmp_path, monkeypatch):
+    """A header is data: its game is looked up by name, and its parameters are never put into a text that names a file."""
+    (tmp_path / "2.py").write_text("import pathlib\npathlib.Path(__file__).with_name('ran').touch()\n")
+    monkeypatch.chdir(tmp_path)
+    network = a_network("kuhn_poker")
+    real = unseen.run.headers.header_of(network.game)
+    for change, words in (
+        ({"parameters": {"v": "2.py:Evil(b=1"}}, "the parameters of kuhn_poker are cards"),
+        ({"game": "2.py:Evil"}, r"not a game of the library; pass the game: Network.load\(path, game\)"),
+        ({"parameters": {"cards": "3, v=2.py:Evil(b=1"}}, "must be a whole number"),
+        ({"fingerprint": None}, "with other rules than today's"),
+    ):
+        monkeypatch.setattr("unseen.networks.file.header_of", lambda game, change=change: real | change)
+        network.save(tmp_path / "n")
+        with pytest.raises(UnseenError, match=words):
+            Network.load(tmp_path / "n")
+    assert not (tmp_path / "ran").exists()
+
+
 class Other(unseen.loading.registered("leduc_poker")):
     """The same game, which encodes otherwise."""
 

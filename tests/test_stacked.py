@@ -271,6 +271,12 @@ def resealed(data, old=b"", new=b""):
     return body + hashlib.sha256(body).digest()
 
 
+def nothing_in(data):
+    """A file that says that it is complete, and has no state."""
+    magic, line, _ = data.split(b"\n", 2)
+    return magic + b"\n" + json.dumps(json.loads(line) | {"entries": 0}).encode() + b"\n" + bytes(32)
+
+
 def test_damaged_and_foreign_files_are_refused(tmp_path):
     path, broken = tmp_path / "good.values", tmp_path / "broken.values"
     backward_induction(PD3, workers=1).save(path)
@@ -284,6 +290,10 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
         (resealed(data, b'"games": ', b'"games": -'), "cut off or damaged"),
         (resealed(data[:-40] + CLAIMED.tobytes() + data[-32:]), "cut off or damaged"),
         (resealed(data, b'"game": "goofspiel', b'"game": "evil.py:Evil'), "not a game of the library"),
+        (resealed(data, b'"cards": 3', b'"cards": "3, v=evil.py:Evil(b=1"'), "must be a whole number"),
+        (resealed(data, b'"gap": ', b'"gap": -'), "cut off or damaged"),
+        (resealed(data[:-40] + np.float64(1e300).tobytes() + data[-32:]), "cut off or damaged"),
+        (resealed(nothing_in(data)), "says that all states are in it, but they are not"),
         (data.split(b"\n")[0] + b"\nnot json\n", "cut off or damaged"),
     ):
         broken.write_bytes(bad)
