@@ -37,7 +37,7 @@ SECONDS = 90.0
 """For one file read in one way; a machine may be busy."""
 WARM_SECONDS = 600.0
 """For a valid file, whose kernels may have to be compiled."""
-BATCH = 500
+BATCH = 2000
 CANARY = "canary.py"
 """A file that leaves a mark when it is imported."""
 NOTHING, LOADED, REFUSED = "begin", "loaded", "refused"
@@ -279,7 +279,7 @@ def change_lines(data: bytes, rng: np.random.Generator) -> bytes:
     for _ in range(rng.integers(1, 3)):
         at, what = int(rng.integers(len(lines))), rng.random()
         if what < 0.8:
-            with contextlib.suppress(ValueError):
+            with contextlib.suppress(ValueError, RecursionError):
                 lines[at] = dumped(change_json(json.loads(lines[at]), rng))
         elif what < 0.87:
             lines.insert(at, lines[at])
@@ -705,14 +705,13 @@ def fuzz(
         (folder / CANARY).write_text(f"import pathlib\npathlib.Path({str(folder / 'ran')!r}).touch()\n")
         seeds = make_seeds(folder, kinds)
         reader = Reader(folder, report)
-        for kind in kinds:  # so that all is compiled, and because what is right must be read
-            tasks = [(kind, way, seeds[kind]) for way in range(len(KINDS[kind].ways))]
-            before = contents(seeds[kind].parent)
-            for task, (what, words) in zip(tasks, reader.read(tasks, WARM_SECONDS), strict=True):
-                if what != LOADED:
-                    report.found.append(f"{kind}, way {task[1]}: a valid file is {what}: {words}")
-                    report.tracebacks += 1
-            restore(seeds[kind].parent, before)
+        warm = [(kind, way, seeds[kind]) for kind in kinds for way in range(len(KINDS[kind].ways))]
+        before = contents(folder / "seeds")
+        for (kind, way, _), (what, words) in zip(warm, reader.read(warm, WARM_SECONDS), strict=True):
+            if what != LOADED:  # what is right must be read; and so that all is compiled
+                report.found.append(f"{kind}, way {way}: a valid file is {what}: {words}")
+                report.tracebacks += 1
+        restore(folder / "seeds", before)
         weights = np.array([KINDS[kind].weight for kind in kinds])
         while time.monotonic() - began < 60 * minutes and (files is None or report.files < files):
             count = BATCH if files is None else min(BATCH, files - report.files)
@@ -723,7 +722,7 @@ def fuzz(
                 place = folder / "now" / str(k)
                 shutil.copytree(seeds[kind].parent, place)
                 path = place / KINDS[kind].file
-                path.write_bytes(KINDS[kind].change(path.read_bytes(), rng))
+                path.write_bytes(changed(KINDS[kind], path.read_bytes(), rng))
                 tasks.append((kind, int(rng.integers(len(KINDS[kind].ways))), path))
             originals = [path.read_bytes() for *_, path in tasks]
             for (kind, way, path), data, (what, words) in zip(tasks, originals, reader.read(tasks), strict=True):
@@ -744,6 +743,14 @@ def fuzz(
                 say(f"{report.files} files, {report.refused} refused, {report.loaded} read, {len(report.found)} found")
     report.seconds = time.monotonic() - began
     return report
+
+
+def changed(kind: Kind, data: bytes, rng: np.random.Generator) -> bytes:
+    """A file of this kind with something in it changed; if that has left nothing that can be changed further, only damaged."""
+    try:
+        return kind.change(data, rng)
+    except (ValueError, TypeError, KeyError, IndexError, OverflowError, RecursionError):
+        return damage(data, rng)
 
 
 def make_seeds(folder: Path, kinds: tuple[str, ...]) -> dict[str, Path]:

@@ -65,7 +65,7 @@ class LazyAverages(Keeps):
         before, weight = content.of_sets(table.ints, self.choice_before), content.of_sets(table.floats, self.weight_seen)
         is_choice = np.isin(before, content.places(self.averages)) & (before < content.block)
         has_weight = bool(((weight >= 0.0) & (weight <= LARGEST)).all())
-        return super().is_sound(table, content) and has_weight and bool((is_choice | (before == NOWHERE)).all())
+        return Keeps.is_sound(self, table, content) and has_weight and bool((is_choice | (before == NOWHERE)).all())
 
     def come_to(self, table, w, total, before, iterations):
         arrive(self, table, w, total, 0.0, before, iterations, False)

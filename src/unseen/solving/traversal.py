@@ -78,7 +78,7 @@ class ExternalKeeps(Keeps):
     def is_sound(self, table: Table, content: Columns) -> bool:
         """What was drawn must be the index of an action."""
         drawn = content.of_sets(table.ints, self.drawn)
-        return super().is_sound(table, content) and bool(((drawn >= 0) & (drawn < content.n_actions)).all())
+        return Keeps.is_sound(self, table, content) and bool(((drawn >= 0) & (drawn < content.n_actions)).all())
 
     def decide(self, table, w, n, total, rng):
         table.ints[set_field(w, self.drawn)] = draw(kept(table.floats, w, n, self.regrets), total, rng)
