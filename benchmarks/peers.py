@@ -1,7 +1,7 @@
 """The picture of the README: how the exploitability of CFR+ falls with CPU time, here, in OpenSpiel's C++ and in LiteEFG.
 
-`python benchmarks/peers.py --out docs/peers.png` (needs `pip install open_spiel LiteEFG`). One thread each; what it takes to evaluate
-a strategy is not counted, nor is compiling or building the game.
+`python benchmarks/peers.py --out docs/peers.png` (needs `pip install open_spiel LiteEFG`). One thread each; what it takes to
+evaluate a strategy is not counted, nor is compiling or building the game.
 """
 
 from __future__ import annotations
