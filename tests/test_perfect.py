@@ -12,7 +12,7 @@ from statistics import mean
 
 import numpy as np
 import pytest
-from helpers import all_positions, run_cli
+from helpers import Urn, Urns, all_positions, run_cli
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
@@ -404,12 +404,31 @@ def weights_by_state(game, states, weights):
 
 
 def chance_of(game, history):
-    """The probability of chance's moves in a history, and the state it leads to."""
-    position, chance = Position(game), 1.0
+    """The probability of the outcomes of chance in a history, these outcomes, and the state it leads to."""
+    position, chance, outcomes = Position(game), 1.0, []
     for a in history:
-        chance *= position.chance_probabilities[position.actions.index(a)] if position.is_chance else 1.0
+        if position.is_chance:
+            chance *= position.chance_probabilities[position.actions.index(a)]
+            outcomes += [a] if len(position.actions) > 1 else []
         position.apply(a)
-    return chance, states_of(game, [position])[0].tobytes()
+    return chance, tuple(outcomes), states_of(game, [position])[0].tobytes()
+
+
+def check_weights(belief, by_histories, by_chance):
+    """Weights of states against the definition: over all histories, and over all sequences of chance outcomes."""
+    sums: dict[bytes, float] = {}
+    sequences: dict[bytes, dict[tuple[int, ...], float]] = {}
+    for history in belief.histories():
+        chance, outcomes, state = chance_of(belief.game, history)
+        sums[state] = sums.get(state, 0.0) + chance
+        each = sequences.setdefault(state, {})
+        each[outcomes] = max(each.get(outcomes, 0.0), chance)
+    assert by_histories == pytest.approx(sums)
+    likely = {state: sum(each.values()) for state, each in sequences.items()}
+    assert by_chance == pytest.approx({state: p / max(likely.values()) for state, p in likely.items()})
+    posterior = weights_by_state(belief.game, belief.worlds()[0], belief.posterior())
+    assert posterior == pytest.approx({state: p / sum(likely.values()) for state, p in likely.items()})
+    return sums, likely
 
 
 @pytest.mark.parametrize(
@@ -423,15 +442,72 @@ def test_worlds_are_those_of_the_trellis(spec):
         who, belief = position.player, Belief.at(position)
         turns = [starts[who, weighs].after_all(position.seen(who)).closed_turn for weighs in kinds]
         once, histories, chances = (weights_by_state(game, turn.states, turn.weights) for turn in turns)
-        want = weights_by_state(game, *belief.worlds())
-        assert once == dict.fromkeys(want, 1.0)
-        assert histories == pytest.approx(want)
+        assert once == dict.fromkeys(weights_by_state(game, *belief.worlds()), 1.0)
         if belief.count <= 300:
-            sums: dict[bytes, float] = {}
-            for history in belief.histories():
-                chance, state = chance_of(game, history)
-                sums[state] = sums.get(state, 0.0) + chance
-            assert chances == pytest.approx(sums)
+            check_weights(belief, histories, chances)
+        if spec == "phantom_ttt":
+            assert chances == once  # nothing is left to chance
+        if spec.startswith("schnapsen"):
+            assert chances == once  # all hands are equally likely
+
+
+@pytest.mark.parametrize("cap", [1_000_000, 20])
+def test_orders_of_moves_do_not_count(cap):
+    """Two balls of unequal colours come in two orders, which count; two boxes are opened in two orders, which do not."""
+    game = Urns()
+    position = Position(game, [0, 1, 2, 0, 1])
+    belief = Belief.at(position)
+    turns = [Worlds(game, 0, weighs, cap=cap, seed=1).after_all(position.seen(0)).turn for weighs in ("histories", "chance")]
+    if cap == 20:  # too many sequences to tell apart: a part of the 36 states is drawn
+        assert all(0 < len(turn.states) < 36 for turn in turns)
+        return
+    found = [weights_by_state(game, turn.states, turn.weights) for turn in turns]
+    sums, likely = check_weights(belief, *found)
+    assert len(likely) == 6 * 3 * 2
+    assert sums == pytest.approx({state: 2 * p for state, p in likely.items()})
+    drawn = belief.sample_worlds(20_000, seed=1, weights="chance")
+    counts = [sum(state.tobytes() == other.tobytes() for other in drawn) for state in belief.worlds()[0]]
+    assert chisquare(counts, 20_000 * belief.posterior()).pvalue > 1e-4
+
+
+def test_sequences_that_are_too_many_are_not_told_apart():
+    """Of 50 entries, states with their sequences, there is room for the 36 states: then orders of moves count, all alike here."""
+    game = Urns()
+    turns = [Worlds(game, 0, "chance", cap=cap).turn for cap in (1_000_000, 200, 150)]
+    for turn in turns[1:]:
+        assert turn.weights.tolist() == turns[0].weights.tolist()
+    with pytest.raises(BeliefTooLarge):
+        Worlds(game, 0, "chance", cap=30)
+
+
+@pytest.mark.parametrize("name", ["pimc", "ppp", "pvp", "vmm", "prm"])
+def test_worlds_count_what_chance_gives_them(name):
+    """Nine red balls of ten: to those who count worlds alike, blue seems the better bet."""
+    form = SequenceForm(Urn())
+    for options, lost in (("", 0.0), ("(weights=histories)", 0.0), ("(weights=once)", 1.12)):
+        found = extract(form.game, name + options, workers=1)
+        assert form.evaluate(found.strategy).exploitability == pytest.approx(lost)
+    assert form.evaluate(form.uniform()).exploitability == pytest.approx(0.56)
+
+
+def test_likely_worlds_are_looked_at_first():
+    """A priority sample: of 36 worlds some are looked at, and estimates are right on average."""
+    game = Urns()
+    truth = make_agent("pimc", game)
+    truth.begin(game, 0, 1)
+    turn = truth.believed.turn
+    assert len(turn.states) == 36
+    numbers, totals, seen = np.arange(36.0), np.zeros(2), np.zeros(36)
+    agent = make_agent("pimc(worlds=5)", game)
+    for seed in range(4000):
+        agent.begin(game, 0, seed)
+        drawn = agent.draw(turn)
+        assert len(drawn.order) == 5
+        weights = np.maximum(turn.weights[drawn.order], drawn.least[5])
+        totals += weights.sum(), weights @ numbers[drawn.order]
+        seen[drawn.order] += 1
+    assert totals / 4000 == pytest.approx([turn.weights.sum(), turn.weights @ numbers], rel=0.03)
+    assert np.corrcoef(seen, turn.weights)[0, 1] > 0.9
 
 
 class Lopsided(Bush):
@@ -490,8 +566,9 @@ def test_worlds_are_drawn_evenly():
         agent.begin(game, 0, seed)
         for percept in position.seen(0):
             agent.observe(percept)
-        order, seeds = agent.draw(agent.believed.turn)
+        order, seeds, least = agent.draw(agent.believed.turn)
         assert len(set(order.tolist())) == len(set(seeds.tolist())) == 3
+        assert (least >= 1.0).all()  # so all of them count alike
         for place, world in enumerate(order):
             counts[place, world] += 1
     assert counts.shape[1] == 10

@@ -1,28 +1,32 @@
 """Who could be where: every history that fits what one viewer has seen, without a line of code in the game.
 
-A `Belief` asks the trellis: how many histories there are, which worlds they lead to, which moves stay on target; and draws from
-them uniformly. When a layer of the trellis would grow past the cap there is none (`belief.exact` is False): moves can still be
-checked one percept at a time, and a walk that gets stuck has left the target. The probability of each such walk is still known.
+A `Belief` asks the trellis: how many histories there are, which worlds they lead to, how likely chance makes these, which moves
+stay on target; and draws from them. When a layer of the trellis would grow past the cap there is none (`belief.exact` is False):
+moves can still be checked one percept at a time, and a walk that gets stuck has left the target. The probability of each such walk
+is still known.
 """
 
 from __future__ import annotations
 
 import random as python_random
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.belief.trellis import Trellis, alive, build, count_histories, draw_history
-from unseen.engine import random_state
+from unseen.belief.trellis import Trellis, alive, build, count_histories, draw_history, look_at_edges, share_by_chance
+from unseen.engine import random_state, scratch
 from unseen.errors import BeliefTooLarge, UnseenError
 from unseen.game import PUBLIC, Game
 from unseen.loading import load
 from unseen.position import Percept, Position
 
 DEFAULT_CAP = 1_000_000
+DRAWN_BY = ("once", "chance")
+"""What a history or a world counts when one is drawn: one, or the probability of its chance outcomes."""
 
 
 class Belief:
@@ -86,6 +90,29 @@ class Belief:
         shares: NDArray[np.float64] = (self._completions[trellis.child] / before).astype(np.float64)
         return shares  # quotients of Python integers where there are too many histories for floats
 
+    @cached_property
+    def _edges(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """For each edge of the trellis the index of its action among the legal ones, and its probability, which is 1 if a player
+        moves."""
+        trellis = self.trellis
+        index, chances = np.zeros(len(trellis.action), np.int64), np.ones(len(trellis.action))
+        look_at_edges(self.game, trellis.states, trellis.first, trellis.action, scratch(self.game)[0], index, chances)
+        return index, chances
+
+    @property
+    def action_index(self) -> NDArray[np.int64]:
+        """For each edge of the trellis the index of its action among the legal ones."""
+        return self._edges[0]
+
+    @cached_property
+    def chance_shares(self) -> NDArray[np.float64]:
+        """The same as `shares`, where each history counts the probability of its chance outcomes."""
+        trellis = self.trellis
+        shares, nodes = np.zeros(len(trellis.action)), len(trellis.ends)
+        sums = np.zeros(nodes), np.zeros(nodes, np.int64)
+        share_by_chance(trellis.first, trellis.child, trellis.ends, self._edges[1], *sums, shares)
+        return shares
+
     def histories(self) -> Iterator[tuple[int, ...]]:
         """Every history, in lexicographic order."""
         trellis = self.trellis
@@ -97,10 +124,13 @@ class Belief:
             for e in range(trellis.first[node + 1] - 1, trellis.first[node] - 1, -1):
                 stack.append((int(trellis.child[e]), (*history, int(trellis.action[e]))))
 
-    def sample_histories(self, n: int, seed: int = 0) -> list[tuple[int, ...]]:
-        """`n` histories drawn uniformly, with replacement, by `seed`."""
+    def sample_histories(self, n: int, seed: int = 0, weights: str = "once") -> list[tuple[int, ...]]:
+        """`n` histories drawn with replacement, by `seed`: uniformly, or with `weights="chance"` in proportion to the probability
+        of their chance outcomes."""
+        self._check(weights)
         trellis = self._some()
-        path, rng, shares = np.zeros(self.game.max_length + 1, np.int64), random_state(seed), self.shares
+        path, rng = np.zeros(self.game.max_length + 1, np.int64), random_state(seed)
+        shares = self.shares if weights == "once" else self.chance_shares
         drawn = []
         for _ in range(n):
             length = draw_history(trellis, shares, path, rng)
@@ -111,20 +141,71 @@ class Belief:
 
     def worlds(self) -> tuple[NDArray[Any], list[int]]:
         """The distinct states that the histories lead to, and how many lead to each."""
+        ends, place, group = self._ends
+        counts = [0] * len(place)
+        for k, node in zip(group.tolist(), ends.tolist(), strict=True):
+            counts[k] += int(self._ways[node])
+        return self.trellis.states[ends[place]], counts
+
+    @cached_property
+    def _ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+        """The nodes at which histories end; the place among them of the first of each world; and the world of each, a number."""
         trellis = self.trellis
         ends = np.flatnonzero(trellis.ends)
         rows = np.frombuffer(trellis.states[ends].tobytes(), np.dtype((np.void, trellis.states.dtype.itemsize)))
         _, place, group = np.unique(rows, return_index=True, return_inverse=True)
-        counts = [0] * len(place)
-        for k, node in zip(group.tolist(), ends.tolist(), strict=True):
-            counts[k] += int(self._ways[node])
-        return trellis.states[ends[place]], counts
+        return ends, place, group
 
-    def sample_worlds(self, n: int, seed: int = 0) -> NDArray[Any]:
-        """`n` states drawn uniformly from the distinct worlds, with replacement, by `seed`."""
+    def posterior(self) -> NDArray[np.float64]:
+        """The probability of each of the `worlds()`, as far as chance alone tells: whatever players could have done counts alike.
+
+        In proportion to the total probability of the sequences of chance outcomes that can lead to it, however many orders of the
+        players' moves lead there with each of them (see unseen.belief.worlds).
+        """
+        trellis, chances = self._some(), self._edges[1]
+        ends, _, group = self._ends
+        world = np.full(len(trellis.ends), -1)
+        world[ends] = group
+        longer: dict[tuple[int, int], int] = {}
+        """The number of a sequence of chance outcomes that is one longer than another."""
+        likely: dict[tuple[int, int], float] = {}
+        """By world and sequence: its probability."""
+        layer: dict[tuple[int, int], float] = {(0, 0): 1.0}
+        """By node and sequence, of histories of one length: its probability, the greatest if that depends on what players did."""
+        while layer:
+            after: dict[tuple[int, int], float] = {}
+            for (node, sequence), p in layer.items():
+                if world[node] >= 0:
+                    place = int(world[node]), sequence
+                    likely[place] = max(likely.get(place, 0.0), p)
+                for e in range(int(trellis.first[node]), int(trellis.first[node + 1])):
+                    is_outcome = chances[e] < 1.0  # one that is certain is none
+                    new = longer.setdefault((sequence, int(trellis.action[e])), len(longer) + 1) if is_outcome else sequence
+                    place = int(trellis.child[e]), new
+                    after[place] = max(after.get(place, 0.0), p * float(chances[e]))
+            if len(after) > self.cap:
+                raise BeliefTooLarge(f"{self.game.spec}: more than {self.cap} sequences of chance outcomes fit what was seen.")
+            layer = after
+        found = np.zeros(len(self._ends[1]))
+        for (k, _), p in likely.items():
+            found[k] += p
+        total: float = found.sum()
+        return found / total if total > 0.0 else np.full(len(found), 1.0 / len(found))
+
+    def sample_worlds(self, n: int, seed: int = 0, weights: str = "once") -> NDArray[Any]:
+        """`n` states drawn with replacement from the distinct worlds, by `seed`: uniformly, or with `weights="chance"` by the
+        posterior."""
+        self._check(weights)
         self._some()
-        states, _ = self.worlds()
-        return states[np.random.default_rng(seed).integers(len(states), size=n)]
+        states, rng = self.worlds()[0], np.random.default_rng(seed)
+        if weights == "chance":
+            return states[rng.choice(len(states), size=n, p=self.posterior())]
+        return states[rng.integers(len(states), size=n)]
+
+    @staticmethod
+    def _check(weights: str) -> None:
+        if weights not in DRAWN_BY:
+            raise UnseenError(f"weights is {weights!r}, but must be one of {', '.join(DRAWN_BY)}.")
 
     # Staying on target -------------------------------------------------------------------------------------------------------
 

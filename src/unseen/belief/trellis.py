@@ -7,7 +7,7 @@ the end cannot be reached, so the edges of a node are exactly the moves that sta
 
 from __future__ import annotations
 
-from math import inf
+from math import frexp, inf, ldexp
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ from unseen.compiling import kernel, piece
 from unseen.engine import mix, own_part, private_part, random, scratch, step
 from unseen.enumeration.infosets import extended
 from unseen.errors import GameFault
-from unseen.game import PUBLIC, TERMINAL, Game
+from unseen.game import CHANCE, PUBLIC, TERMINAL, Game
 from unseen.position import Percept
 
 NODES, EDGES = 0, 1
@@ -249,8 +249,46 @@ def add_up(first, child, ends, ways, completions):
 
 
 @kernel
+def look_at_edges(game, states, first, action, out, index, chances):
+    """The index of each edge's action among the legal ones of its node, and its probability: 1 if a player moves."""
+    for node in range(len(states)):
+        if first[node] == first[node + 1]:
+            continue
+        is_chance = game.player(states[node]) == CHANCE
+        n = game.actions(states[node], out)
+        k = 0
+        for e in range(first[node], first[node + 1]):  # both are ascending
+            while k < n and out[k] != action[e]:
+                k += 1
+            index[e] = k
+            chances[e] = game.chance(states[node], action[e], n) if is_chance else 1.0
+
+
+@kernel
+def share_by_chance(first, child, ends, chances, part, power, shares):
+    """For each edge the part of its node's histories that go on by it, each counting the probability of its chance outcomes.
+
+    The sum at each node is kept as a part and a power of two, so that it can be as small or as large as it likes.
+    """
+    for node in range(len(ends) - 1, -1, -1):
+        top = 0 if ends[node] else -(1 << 40)
+        for e in range(first[node], first[node + 1]):
+            if chances[e] * part[child[e]] > 0.0:
+                top = max(top, power[child[e]])
+        total = ldexp(1.0, max(-top, -1000)) if ends[node] else 0.0
+        for e in range(first[node], first[node + 1]):
+            shares[e] = ldexp(chances[e] * part[child[e]], max(power[child[e]] - top, -1000))
+            total += shares[e]
+        if total > 0.0:
+            for e in range(first[node], first[node + 1]):
+                shares[e] /= total
+            part[node], shift = frexp(total)
+            power[node] = top + shift
+
+
+@kernel
 def draw_history(trellis, shares, path, rng):
-    """A history drawn uniformly: its actions in `path`. Returns its length."""
+    """A history drawn by the shares of edges: its actions in `path`. Returns its length."""
     node = 0
     length = 0
     while True:

@@ -37,7 +37,7 @@ class NetworkAgent(Agent):
         super().begin(game, seat, seed, budget)
         self.turned, self.turned_seen = upright(game), list[Percept]()
         if self.network.encoding.layout.own:
-            self.worlds = Worlds(game, seat, cap=WORLDS, seed=0)
+            self.worlds = Worlds(game, seat, "once", cap=WORLDS, seed=0)
 
     def observe(self, percept: Percept) -> None:
         super().observe(percept)
@@ -65,7 +65,7 @@ class NetworkAgent(Agent):
             if not self.worlds.is_sample:
                 raise UnseenError(f"{self.game.spec}: no history fits what player {self.seat} has seen.")
             cap *= 10  # those that were kept have run dry
-            self.worlds = Worlds(self.game, self.seat, cap=cap, seed=0).after_all(self.turned_seen)
+            self.worlds = Worlds(self.game, self.seat, "once", cap=cap, seed=0).after_all(self.turned_seen)
         return states[:1]
 
     def whole(self, walked: Enumeration | None = None, progress: bool | None = None) -> Strategy:

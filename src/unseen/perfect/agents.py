@@ -12,7 +12,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,17 +93,33 @@ class Explanation(Result):
         return table
 
 
+class Drawn(NamedTuple):
+    """A priority sample of worlds (N. Duffield, C. Lund and M. Thorup, 2007), as far as one looks.
+
+    Of `w` worlds, each with its weight over a random number from (0, 1] as priority, those with the highest come first. If `n` of
+    them are looked at, each counts its weight, but at least the priority of the one after them: so sums over all worlds are right
+    on average, and worlds of equal weights count alike.
+    """
+
+    order: NDArray[np.int64]  # (k,) the worlds to be looked at, in this order
+    seeds: NDArray[np.uint64]  # (k,) of chance to come
+    least: NDArray[np.float64]  # (k + 1,) what each counts at least if so many are looked at
+
+
 class WorldsAgent(Declared, Agent):
     """What these agents share: the worlds they believe in, a solver of open games, and ties that are broken evenly."""
 
-    worlds: int = parameter(100, minimum=1, help="worlds to look at for a move, drawn evenly if there are more")
+    worlds: int = parameter(100, minimum=1, help="worlds to look at for a move, drawn by what they count if there are more")
     seconds: float = parameter(0.0, minimum=0.0, help="look at worlds only as long as this; 0: no limit")
     nodes: int = parameter(
         0,
         minimum=0,
         help="begin with no further world once so many positions were looked at; 0: 4,000,000, if there are no seconds",
     )
-    weights: int = parameter("once", choices=WEIGHTS, help="what a world counts: one, its histories, or the chance of these")
+    weights: int = parameter(
+        "chance", choices=WEIGHTS,
+        help="what a world counts: the probability of its chance outcomes, the sum of it over its histories, or one",
+    )  # fmt: skip
     chance: int = parameter(
         "game", choices=CHANCES,
         help="chance to come: its mean; fixed for each world and state, or as an order of outcomes; as the game says",
@@ -202,8 +218,7 @@ class WorldsAgent(Declared, Agent):
             return Explanation(self.name, names, dict.fromkeys(self.decides, none), even, 0, 0, time.perf_counter() - began)
         if not len(turn.states):
             raise UnseenError(f"{self.name}: no state of {self.game.spec} fits what was seen.")
-        order, seeds = self.draw(turn)
-        columns, looked_at = self.judge(turn, order, seeds, np.asarray(actions, np.int64), began)
+        columns, looked_at = self.judge(turn, self.draw(turn), np.asarray(actions, np.int64), began)
         best = np.isfinite(columns[self.decides[0]])
         if not best.any():  # nothing is known of any of them
             best[:] = True
@@ -225,27 +240,31 @@ class WorldsAgent(Declared, Agent):
         chances: Floats = best / best.sum()
         return chances
 
-    def draw(self, turn: Turn) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        """The worlds to be looked at, in this order, and a seed of chance for each."""
+    def draw(self, turn: Turn) -> Drawn:
+        """The worlds to be looked at: by priority sampling, so those that count more come sooner, and worlds that count alike in
+        random order."""
         n = len(turn.states)
         if self.is_certain:
-            return np.arange(n), np.zeros(n, np.uint64)
+            return Drawn(np.arange(n), np.zeros(n, np.uint64), np.zeros(n + 1))
         self._solvers[self.seat].forget()
         rng = np.random.default_rng(self.rng.getrandbits(64))
-        order = rng.permutation(n)[: self.worlds]
-        seeds = rng.integers(1, 2**63, len(order)).astype(np.uint64) if self.chance != EXPECTED else np.zeros(len(order), np.uint64)
-        return order, seeds
+        order, looks = rng.permutation(n), min(n, self.worlds)
+        seeds = rng.integers(1, 2**63, looks).astype(np.uint64) if self.chance != EXPECTED else np.zeros(looks, np.uint64)
+        priority = turn.weights[order] / np.sort(1.0 - rng.random(n))
+        first = np.argsort(-priority, kind="stable")[: looks + 1]
+        return Drawn(order[first[:looks]], seeds, np.append(priority[first], 0.0)[: looks + 1])
 
     def judge(
-        self, turn: Turn, order: NDArray[np.int64], seeds: NDArray[np.uint64], actions: NDArray[np.int64], began: float
+        self, turn: Turn, drawn: Drawn, actions: NDArray[np.int64], began: float
     ) -> tuple[dict[str, Floats], int]:  # fmt: skip
         """The columns of the explanation, and how many worlds were looked at."""
         deadline = began + self.limit if self.limit else np.inf
         nodes = 0 if self.is_certain else self.nodes or (0 if self.limit else NODES)
-        found, n = self._solvers[self.seat].evaluate(turn.states[order], seeds, actions, deadline, nodes)
+        solver, weights = self._solvers[self.seat], np.maximum(turn.weights[drawn.order], drawn.least[-1])
+        found, n = solver.evaluate(turn.states[drawn.order], drawn.seeds, actions, deadline, nodes, weights)
         # Rounded, so that no choice depends on the order in which errors were added up.
         found = Found(np.round(found.values[:n], 12), found.legal[:n], found.known[:n])
-        return self.columns(found, turn.weights[order[:n]], actions), n
+        return self.columns(found, np.maximum(turn.weights[drawn.order[:n]], drawn.least[n]), actions), n
 
     def columns(self, found: Found, weights: Floats, actions: NDArray[np.int64]) -> dict[str, Floats]:
         raise NotImplementedError

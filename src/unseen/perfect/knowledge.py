@@ -28,8 +28,8 @@ class KnowledgeEstimate:
 
     def __init__(self, game: Game) -> None:
         self.game = game
-        self.worlds = [Worlds(game, who) for who in (0, 1)]
-        self.blind = [Worlds(game, who, is_blind=True) for who in (0, 1)]
+        self.worlds = [Worlds(game, who, "once") for who in (0, 1)]
+        self.blind = [Worlds(game, who, "once", is_blind=True) for who in (0, 1)]
 
     def at(self, position: Position, who: int) -> float:
         """How much `who`, who is to move at `position`, knows there."""

@@ -60,10 +60,13 @@ class Solver:
         self.frames.merits[:] = 0
 
     def evaluate(
-        self, worlds: NDArray[Any], seeds: NDArray[np.uint64], actions: NDArray[np.int64], deadline: float = np.inf, nodes: int = 0
+        self, worlds: NDArray[Any], seeds: NDArray[np.uint64], actions: NDArray[np.int64], deadline: float = np.inf, nodes: int = 0,
+        weights: NDArray[np.float64] | None = None,
     ) -> tuple[Found, int]:  # fmt: skip
         """What `actions` are worth in `worlds`, one after another until all are done, it is `deadline`, by `time.perf_counter`, or
-        so many `nodes` (0: no limit) were looked at; the first one always is. Returns how many worlds were done."""
+        so many `nodes` (0: no limit) were looked at; the first one always is. Returns how many worlds were done.
+
+        What worlds count, their `weights` (by default all alike), matters only where they are looked at together."""
         n, c = len(worlds), len(actions)
         found, where, (frames, table), parts = new_found(n, c), np.array([0, DONE]), self.room(n), self.parts(n, c)
         most = frames.counts[0] + nodes

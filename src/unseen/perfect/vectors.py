@@ -2,8 +2,9 @@
 
 I. Frank and D. Basin, "A theoretical and empirical investigation of search in imperfect information games" (2001). The tree is that
 of the moves, which all can see, and a node holds every world in which these moves can be made. Its value is a vector, a number for
-each world. At MIN the least number in each world: MIN knows the world. At MAX the vector of the action with the largest mean, or
-the mean of several such: MAX does not. A world in which the game is over has its payoff, and no part in what MAX does.
+each world. At MIN the least number in each world: MIN knows the world. At MAX the vector of the action with the largest mean by
+the weights of worlds, or the mean of several such: MAX does not. A world in which the game is over has its payoff, and no part in
+what MAX does.
 
 In the games of the authors MAX has the same actions in all worlds. Where it has not, an action that is not there in some of them
 tells these apart: MAX plays on in them alone, with another action. Or, as a reading of its own (`skips_missing`), these worlds have
@@ -47,7 +48,7 @@ from unseen.perfect.minimax import (
     play_open,
     search,
 )
-from unseen.perfect.solver import Solver
+from unseen.perfect.solver import Found, Solver
 from unseen.perfect.table import Table
 
 GONE, PLAYING, OVER = range(3)
@@ -55,6 +56,8 @@ GONE, PLAYING, OVER = range(3)
 ONCE, TWICE, AGAIN = range(3)
 """Whether what is being searched of MAX's action is all of it, the first part of two, or the worlds that do not have it."""
 NO_LIMIT = 1 << 62
+LEAST = 1e-200
+"""Weights below this count as much, so that every world has a part in means."""
 OWN_OUTCOME = -1
 """In place of an action: each world goes on by the outcome of chance that is fixed for it."""
 
@@ -73,6 +76,7 @@ class VectorFrames(NamedTuple):
     share: NDArray[np.float64]  # (d, w) the probability of the outcome of chance that is being searched
     actions: NDArray[np.int64]  # (d, width + 1)
     seeds: NDArray[np.uint64]  # (w,) those of chance
+    weights: NDArray[np.float64]  # (w,) what each counts in means
     counts: NDArray[np.int64]  # (1,) nodes looked at
     inner: Frames  # for values of single states
     inner_table: Table
@@ -92,7 +96,8 @@ def new_vector_frames(game: Game, worlds: int, inner: Frames, inner_table: Table
     value, of_action, ties, cap, share = np.zeros((5, *shape))
     return VectorFrames(
         np.zeros(depth, FRAME).view(np.recarray), states, words, np.zeros(shape, np.int8), value, of_action, ties, cap, share,
-        np.zeros((depth, game.width + 1), np.int64), np.zeros(worlds, np.uint64), np.zeros(1, np.int64), inner, inner_table,
+        np.zeros((depth, game.width + 1), np.int64), np.zeros(worlds, np.uint64), np.ones(worlds), np.zeros(1, np.int64), inner,
+        inner_table,
     )  # fmt: skip
 
 
@@ -276,24 +281,24 @@ class VectorMinimax(Valuation):
     def fold_action(self, frames, d):
         """The same where MAX moves: once its action has a vector, that is compared with the best."""
         f = frames.frame[d]
-        total, n = 0.0, 0
+        total, mass = 0.0, 0.0
         for w in range(frames.there.shape[1]):
             x = frames.value[d + 1, w]
             if f.seen != AGAIN or x == x:
                 frames.of_action[d, w] = x
             x = frames.of_action[d, w]
             if x == x and frames.there[d, w] == PLAYING:
-                total += x
-                n += 1
+                total += frames.weights[w] * x
+                mass += frames.weights[w]
         if f.seen == TWICE:
             f.seen = AGAIN
             return
         f.seen = ONCE
-        if n == 0 or total / n < f.m - SAME:
+        if mass == 0.0 or total / mass < f.m - SAME:
             return
-        is_better = total / n > f.m + SAME
+        is_better = total / mass > f.m + SAME
         if is_better:
-            f.m = total / n
+            f.m = total / mass
         for w in range(frames.there.shape[1]):
             x = frames.of_action[d, w]
             if is_better and frames.there[d, w] == PLAYING:
@@ -367,13 +372,23 @@ class VectorSolver(Solver):
     def __init__(self, game: Game, valuation: Valuation, who: int, megabytes: float = 32.0) -> None:
         super().__init__(game, valuation, who, megabytes)
         self.plain = Minimax(**Minimax.pick(valuation.settings))
-        self.memory, self.worlds = np.zeros(int(megabytes * 125_000), np.uint64), 0
+        self.memory, self.worlds, self.weights = np.zeros(int(megabytes * 125_000), np.uint64), 0, np.zeros(0)
         self.held: tuple[Any, Any] = (None, None)
+
+    def evaluate(
+        self, worlds: NDArray[Any], seeds: NDArray[np.uint64], actions: NDArray[np.int64], deadline: float = np.inf, nodes: int = 0,
+        weights: NDArray[np.float64] | None = None,
+    ) -> tuple[Found, int]:  # fmt: skip
+        counts = np.maximum(weights, LEAST) if weights is not None else np.ones(len(worlds))
+        if not np.array_equal(counts, self.weights):
+            self.weights, self.worlds = counts, 0  # what is remembered is of other means
+        return super().evaluate(worlds, seeds, actions, deadline, nodes)
 
     def room(self, worlds: int) -> tuple[Any, Any]:
         if worlds != self.worlds:
             self.worlds = worlds
             frames = new_vector_frames(self.game, worlds, self.frames, self.table)
+            frames.weights[:] = self.weights
             self.held = frames, self.new_table(worlds)
         return self.held
 

@@ -235,8 +235,8 @@ AGENTS: dict[str, Kind] = {
         }),
     ),
     "ismcts": Kind(
-        "Information set Monte Carlo tree search with several observers: simulations begin at histories that fit what was seen, "
-        "all equally likely. Strong in many games, but it does not converge to an equilibrium.",
+        "Information set Monte Carlo tree search with several observers: simulations begin at histories consistent with what was "
+        "observed, as likely as chance makes them. Strong in many games, but it does not converge to an equilibrium.",
         "P. Cowling, E. Powley and D. Whitehouse, Information set Monte Carlo tree search, 2012", make_ismcts, ISMCTS,
     ),
     **{name: Kind(text, WINANDS, make_joint(kind), joint_options(kind), OPEN_GAMES) for name, (kind, text) in JOINT.items()},

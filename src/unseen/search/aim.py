@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from unseen.belief.belief import DEFAULT_CAP, Belief
 from unseen.belief.trellis import ANYONE, draw_edge, is_end, match_percept
-from unseen.compiling import kernel, piece
-from unseen.engine import own_part, private_part, scratch, step
+from unseen.compiling import piece
+from unseen.engine import own_part, private_part, step
 from unseen.errors import UnseenError
 from unseen.game import PUBLIC, Game
 from unseen.position import Percept
@@ -39,7 +39,9 @@ class Aim(NamedTuple):
     action_index: NDArray[np.int64]  # (e,) the index of the action among the legal ones
     child: NDArray[np.int64]  # (e,)
     ends: NDArray[np.bool_]  # (n,) whether the target is reached there
-    shares: NDArray[np.float64]  # (e,) the part of the target's histories through its node that go on by an edge
+    shares: NDArray[
+        np.float64
+    ]  # (e,) the part of the target's histories at its node that go on by an edge, by what chance gives them
     percepts: NDArray[np.int64]  # (t, 3) what the viewer has seen
     viewer: int
     to_move: int
@@ -67,25 +69,10 @@ def aim_at(game: Game, viewer: int, seen: Iterable[Percept], cap: int = DEFAULT_
     if not belief.count:
         raise UnseenError(f"{game.spec}: no history fits what player {viewer} has seen, so there is nothing to search.")
     trellis = belief.trellis
-    index = np.zeros(len(trellis.action), np.int64)
-    find_indices(game, trellis.states, trellis.first, trellis.action, scratch(game)[0], index)
     return Aim(
-        trellis.first, trellis.action, index, trellis.child, trellis.ends, belief.shares, percepts, viewer, mover, True, True
-    )
-
-
-@kernel
-def find_indices(game, states, first, action, out, index):
-    """The index of each edge's action among the legal ones of its node."""
-    for node in range(len(states)):
-        if first[node] == first[node + 1]:
-            continue
-        n = game.actions(states[node], out)
-        k = 0
-        for e in range(first[node], first[node + 1]):  # both are ascending
-            while k < n and out[k] != action[e]:
-                k += 1
-            index[e] = k
+        trellis.first, trellis.action, belief.action_index, trellis.child, trellis.ends, belief.chance_shares, percepts, viewer,
+        mover, True, True,
+    )  # fmt: skip
 
 
 @piece
@@ -117,5 +104,5 @@ def edges(game, s, p, node, aim, work, n):
 
 @piece
 def edge_to_world(first, shares, node, rng):
-    """An edge of a node of the trellis, drawn so that all histories of the target are equally likely."""
+    """An edge of a node of the trellis, drawn so that histories of the target are as likely as chance makes them."""
     return min(draw_edge(first[node], first[node + 1], shares, rng), first[node + 1] - 1)

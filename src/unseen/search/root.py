@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from unseen.belief.belief import DEFAULT_CAP, Belief
 from unseen.compiling import piece
-from unseen.engine import next_key, random, random_index, step
+from unseen.engine import next_key, pick, random, random_index, step
 from unseen.errors import UnseenError
-from unseen.game import PUBLIC, Game
+from unseen.game import CHANCE, PUBLIC, Game
 from unseen.position import Percept, Position
 from unseen.search.aim import FREE, arrived, edge_to_world, edges
 from unseen.search.flights import Records, records
@@ -130,7 +130,11 @@ def begin(game, rule, leaf, aim, roots, flights, f, work):
 
 @piece
 def jump(game, leaf, aim, flights, f, work):
-    """Play on to a history of the target, all of which are equally likely if there is a trellis. Returns False if stuck."""
+    """Play on to a history of the target, each drawn in proportion to the probability of its chance outcomes if there is a trellis.
+
+    Without one, players' moves on target are equally likely, and outcomes on target as likely as chance makes them. Returns False
+    if stuck.
+    """
     s, flight = flights.states[f], flights.flight[f]
     node = flight.node
     while node >= 0:
@@ -145,7 +149,14 @@ def jump(game, leaf, aim, flights, f, work):
             indices, children = edges(game, s, p, node, aim, work, n)
             if len(indices) == 0:
                 return False
-            e = random_index(len(indices), work.rng)
+            if p == CHANCE and not game.uniform_chance:
+                total = 0.0
+                for k in range(len(indices)):
+                    work.chances[k] = game.chance(s, work.out[indices[k]], n)
+                    total += work.chances[k]
+                e = pick(work.chances, 0, len(indices), total, work.rng)
+            else:
+                e = random_index(len(indices), work.rng)
             a, node = work.out[indices[e]], children[e]
         move(game, leaf, s, flight, flights.seen[f], p, a, work.tell)
         node = arrived(game, s, node, aim)
