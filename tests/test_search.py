@@ -9,7 +9,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 from enumerating import CopiedStates, Script, exact_regrets, plain_records, plans_by_cell, scripted, scripted_object
-from helpers import all_positions
+from helpers import Urn, Urns, all_positions
 from scipy.stats import chisquare
 
 import unseen
@@ -649,7 +649,7 @@ def test_a_list_of_histories_is_drawn_by_weight():
 
 
 def test_worlds_of_ismcts_are_uniform():
-    """Every history of the information set is equally often the beginning of a simulation."""
+    """Nothing is left to chance: every history of the information set is equally often the beginning of a simulation."""
     game = load("ii_goofspiel(cards=5)")
     position = Position(game, [0, 1, 1, 2])  # lost twice, with the lowest cards
     searcher = Searcher(game, UpperConfidence(), targeting="infoset", seed=4)
@@ -665,6 +665,42 @@ def test_worlds_of_ismcts_are_uniform():
     assert set(counts) == set(unseen.Belief.at(position).histories())
     assert len(counts) > 3
     assert chisquare(list(counts.values())).pvalue > 1e-4
+
+
+def test_worlds_of_ismcts_are_as_likely_as_chance_makes_them():
+    game = Urns()
+    searcher = Searcher(game, UpperConfidence(), targeting="infoset", seed=4)
+    searcher.aim(0, ())
+    histories = list(unseen.Belief(game, 0, (), 0).histories())
+    chances = np.zeros(len(histories))
+    for k, history in enumerate(histories):
+        position, chances[k] = Position(game), 1.0
+        for a in history:
+            chances[k] *= position.chance_probabilities[position.actions.index(a)] if position.is_chance else 1.0
+            position.apply(a)
+    counts, target, draw = Counter(), searcher.target, as_python(edge_to_world)
+    for _ in range(20_000):
+        path, node = [], 0
+        while not target.ends[node]:
+            edge = draw(target.first, target.shares, node, searcher.work.rng)
+            path.append(int(target.action[edge]))
+            node = target.child[edge]
+        counts[tuple(path)] += 1
+    drawn = unseen.Belief(game, 0, (), 0).sample_histories(20_000, seed=3, weights="chance")
+    for found in (counts, Counter(drawn)):
+        assert chisquare([found[history] for history in histories], 20_000 * chances / chances.sum()).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("is_capped", [False, True])
+def test_ismcts_bets_on_what_is_likely(is_capped):
+    """Nine red balls of ten, with a trellis and without: blue would be the better bet if both were equally likely."""
+    game = Urn()
+    searcher = Searcher(game, UpperConfidence(), targeting="infoset", seed=1)
+    searcher.aim(0, ())
+    searcher.target = searcher.target._replace(is_exact=not is_capped)
+    searcher.run(20_000)
+    red = searcher.behaviour(0, (), 2)[0]
+    assert 1.12 * (1.0 - red) < 0.02  # its exploitability
 
 
 @pytest.mark.parametrize(("targeting", "is_capped"), [("infoset", False), ("public", False), ("infoset", True)])
