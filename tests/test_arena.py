@@ -16,7 +16,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from helpers import ROOT, run_cli
+from helpers import ROOT, Urn, run_cli
 
 import unseen
 from unseen import Position, SequenceForm, Strategy, load
@@ -435,7 +435,7 @@ def test_a_person_plays():
     human = HumanAgent(lambda prompt: next(answers), said.append)
     played = play(load(KUHN), (human, RandomAgent()), 1)
     text = "\n".join(said)
-    assert "histories fit what you have seen" in text
+    assert "histories are consistent with what you have seen" in text
     assert "'fly' is not an action; the actions are 0, 1" in text
     assert "50.0%" in text
     assert all("/" not in line.split(",")[0] for line in thoughts(load(KUHN), played, 1))
@@ -445,6 +445,14 @@ def test_a_person_plays():
     leaving = HumanAgent(lambda prompt: "q", said.append)
     with pytest.raises(Left):
         play(load(KUHN), (leaving, RandomAgent()), 1)
+
+
+def test_a_person_is_told_what_chance_makes_likely():
+    """Nine red balls of ten."""
+    said, answers = [], iter(["b", "0"])
+    play(Urn(), (HumanAgent(lambda prompt: next(answers), said.append), RandomAgent()), 1)
+    assert "2 histories are consistent" in "\n".join(said)
+    assert [line.split()[0] for line in said if "%" in line] == ["90.0%", "10.0%"]
 
 
 def test_commands(tmp_path):

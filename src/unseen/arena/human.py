@@ -123,21 +123,23 @@ class HumanAgent(Agent):
             self.say(f"there is no hint: {error}")
 
     def show_belief(self) -> None:
-        """The worlds that fit what was seen, by how many histories lead to them."""
+        """The worlds consistent with what was observed, by the probability of their chance outcomes."""
         try:
-            worlds, counts = self.belief().worlds()
+            belief = self.belief()
+            worlds, posterior = belief.worlds()[0], belief.posterior().tolist()
         except BeliefTooLarge as error:
             self.say(str(error))
             return
-        shown: dict[str, int] = {}
-        for state, count in zip(worlds, counts, strict=True):
+        shown: dict[str, float] = {}
+        for state, probability in zip(worlds, posterior, strict=True):
             text = self.game.render(self.game.as_plain(state), 1 - self.seat) or str(state)
-            shown[text] = shown.get(text, 0) + count
-        total, common = sum(counts), set.intersection(*(set(text.splitlines()) for text in shown))
-        self.say(f"{total:,} histories fit what you have seen. What the other player may see, by how many of them:")
-        for text, count in sorted(shown.items(), key=lambda pair: -pair[1])[:MOST_WORLDS]:
+            shown[text] = shown.get(text, 0.0) + probability
+        common = set.intersection(*(set(text.splitlines()) for text in shown))
+        self.say(f"{belief.count:,} histories are consistent with what you have seen.")
+        self.say("What the other player may see, by how likely chance alone makes it; what its moves say about it does not count:")
+        for text, probability in sorted(shown.items(), key=lambda pair: -pair[1])[:MOST_WORLDS]:
             what = [line for line in text.splitlines() if line not in common] if len(shown) > 1 else [text]
-            self.say(f"  {count / total:6.1%}  {'; '.join(what)}")
+            self.say(f"  {probability:6.1%}  {'; '.join(what)}")
         if len(shown) > MOST_WORLDS:
             self.say(f"  and {len(shown) - MOST_WORLDS:,} more")
 

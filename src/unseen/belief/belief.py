@@ -163,7 +163,9 @@ class Belief:
         players' moves lead there with each of them (see unseen.belief.worlds).
         """
         trellis, chances = self._some(), self._edges[1]
-        ends, _, group = self._ends
+        ends, place, group = self._ends
+        if (chances == 1.0).all():
+            return np.full(len(place), 1.0 / len(place))
         world = np.full(len(trellis.ends), -1)
         world[ends] = group
         longer: dict[tuple[int, int], int] = {}
@@ -176,17 +178,17 @@ class Belief:
             after: dict[tuple[int, int], float] = {}
             for (node, sequence), p in layer.items():
                 if world[node] >= 0:
-                    place = int(world[node]), sequence
-                    likely[place] = max(likely.get(place, 0.0), p)
+                    known = int(world[node]), sequence
+                    likely[known] = max(likely.get(known, 0.0), p)
                 for e in range(int(trellis.first[node]), int(trellis.first[node + 1])):
                     is_outcome = chances[e] < 1.0  # one that is certain is none
                     new = longer.setdefault((sequence, int(trellis.action[e])), len(longer) + 1) if is_outcome else sequence
-                    place = int(trellis.child[e]), new
-                    after[place] = max(after.get(place, 0.0), p * float(chances[e]))
+                    child = int(trellis.child[e]), new
+                    after[child] = max(after.get(child, 0.0), p * float(chances[e]))
             if len(after) > self.cap:
                 raise BeliefTooLarge(f"{self.game.spec}: more than {self.cap} sequences of chance outcomes fit what was seen.")
             layer = after
-        found = np.zeros(len(self._ends[1]))
+        found = np.zeros(len(place))
         for (k, _), p in likely.items():
             found[k] += p
         total: float = found.sum()
