@@ -12,10 +12,10 @@ from faulty_games import Sound
 from helpers import ROOT, run_cli
 
 import unseen
-from unseen import CHANCE, PUBLIC, TERMINAL, Game
+from unseen import CHANCE, PUBLIC, TERMINAL, Game, load
 from unseen.agents import RandomAgent
 from unseen.run.workers import can_travel, core_count
-from unseen.testing import check_game, find_faults
+from unseen.testing import check_game, compiled_rules, find_faults
 
 OWN_FILE = '''
 import numpy as np
@@ -138,16 +138,64 @@ def test_what_is_missing_is_named_once():
     assert [f.check for f in find_faults(Fraction(), seconds=0).faults] == ["num_actions"]
 
 
-def test_a_game_that_tells_too_much_gets_a_note():
-    class Careless(Sound):
-        """The first player is told what the second does, though it is never shown."""
+def dealt_to_all(game, who=None):
+    """The same game, in which what chance tells one player, or only player `who`, is told to the public."""
+    base = type(game)
 
-        def render(self, s, who):
-            return f"moves {s.moves}" + (f", last {s.last}" if who != 0 else "")
+    class Leaky(base):
+        def apply(self, s, a, tell):
+            is_chance = self.player(s) == CHANCE
+            base.apply(self, s, a, tell)
+            for player in (0, 1):
+                if is_chance and tell[player] and who in (None, player):
+                    tell[PUBLIC], tell[player] = tell[player], 0
 
-    assert not find_faults("kuhn_poker", seconds=0).notes
-    (note,) = find_faults(Careless(), seconds=0).notes
-    assert note.startswith("player 1 is told which move is made at history [0]")
+    return Leaky(**game.settings)
+
+
+def notes_of(game, monkeypatch):
+    """The notes of a check in plain Python: nothing is compiled."""
+    monkeypatch.setattr(compiled_rules, "JIT_DISABLED", True)
+    report = find_faults(game, histories=2500, playouts=5, seconds=0)
+    assert report.ok
+    return report.notes
+
+
+SMUGGLER, BLUFF = (f"{ROOT / 'examples' / file}" for file in ("smuggler.py:Smuggler", "bluff.py:Bluff"))
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        SMUGGLER, BLUFF, "kuhn_poker", "leduc_poker(ranks=2)", "liars_dice(faces=3)", "ii_goofspiel(cards=3, lowest=0)",
+        "goofspiel(cards=3)", "coordination", "xi", "matching_pennies", "oshi_zumo(coins=3)",
+    ],
+)  # fmt: skip
+def test_games_that_tell_what_they_should_get_no_note(spec, monkeypatch):
+    assert notes_of(spec, monkeypatch) == []
+
+
+@pytest.mark.parametrize(
+    ("spec", "who", "told"),
+    [
+        ("kuhn_poker", None, "player 1 is told which outcome of chance comes at history [0] (deal J)"),
+        ("kuhn_poker", 0, "player 2 is told which outcome of chance comes at history []"),
+        ("leduc_poker(ranks=2)", 1, "player 1 is told which outcome of chance comes at history [0]"),
+        ("liars_dice(faces=3)", 0, "player 2 is told which outcome of chance comes at history []"),
+        (BLUFF, None, "player 2 is told which outcome of chance comes at history []"),
+    ],
+)
+def test_a_deal_to_the_public_gets_a_note(spec, who, told, monkeypatch):
+    notes = notes_of(dealt_to_all(load(spec), who), monkeypatch)
+    assert any(note.startswith(told) for note in notes), notes
+
+
+def test_a_game_that_hides_nothing_gets_a_note(monkeypatch):
+    """Even if its render() shows everything to everybody, or is not there."""
+    for game in (dealt_to_all(load("kuhn_poker")), dealt_to_all(load(BLUFF))):
+        monkeypatch.setattr(type(game), "render", lambda self, s, who: None)
+        (note,) = notes_of(game, monkeypatch)
+        assert note.startswith("nothing is hidden")
 
 
 def test_words_that_are_nearly_right():

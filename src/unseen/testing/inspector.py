@@ -73,8 +73,10 @@ class Inspector:
         """By number of moves: a state in which chance was to move."""
         self.mirrored = 0
         self.compiled = CompiledRules(game, self.fault)
-        self.told: dict[tuple[int, tuple[int, ...]], list[tuple[Any, Any]]] = {}
-        """By viewer and history: what it was told of each move of another that was tried there, and what it was shown then."""
+        self.outcomes: dict[tuple[int, ...], set[tuple[tuple[Any, ...], tuple[str, ...]]]] = {}
+        """By history: what both players and the public were told of each outcome of chance that was tried there, and shown then."""
+        self.hides = False
+        """Whether somebody who was to move could not tell two histories apart."""
         self.calling: tuple[str, tuple[int, ...], float] | None = None
         """The rule that is being called, at which history and since when."""
         game.is_tried = True  # this is where faulty games are looked at closely
@@ -139,17 +141,31 @@ class Inspector:
             self.fault(found.check, found.message, found.history, f"  In plain Python: {details}" if details else "")
 
     def notes(self) -> list[str]:
-        """A player who is told of a move what it is never shown may be told too much: once for each player."""
-        found: dict[int, str] = {}
-        for (who, history), moves in self.told.items():
-            if who != PUBLIC and len({told for told, _ in moves}) > 1 and len({str(picture) for _, picture in moves}) == 1:
+        """What may be a mistake: a player who is told what only the other is shown, and a game in which nothing is hidden."""
+        found = []
+        for who in (0, 1):
+            history = next((history for history in self.outcomes if self.tells_what_it_hides(history, who)), None)
+            if history is not None:
                 where = history_text(self.game, history)
-                found.setdefault(
-                    who,
-                    f"player {who + 1} is told which move is made at history {where}, but render() shows it the same after each; "
-                    "is it told too much?",
+                found.append(
+                    f"player {who + 1} is told which outcome of chance comes at history {where}, though render() shows it to "
+                    f"player {2 - who} only; is it told too much?"
                 )
-        return list(found.values())
+        if self.report.exhaustive and self.infosets and not self.hides:
+            found.append(
+                "nothing is hidden: whoever is to move can tell all that has happened; if one player alone is to know something, "
+                "apply() tells it by tell[0] or tell[1], not by tell[PUBLIC]"
+            )
+        return found
+
+    def tells_what_it_hides(self, history: tuple[int, ...], who: int) -> bool:
+        """Whether `who` is told apart outcomes that look alike to it and to the public, while the other one sees a difference."""
+        alike: dict[tuple[str, str], tuple[set[Any], set[str]]] = {}
+        for told, shown in self.outcomes[history]:
+            tokens, pictures = alike.setdefault((shown[who], shown[PUBLIC]), (set(), set()))
+            tokens.add(told[who])
+            pictures.add(shown[1 - who])
+        return any(len(tokens) > 1 and len(pictures) > 1 for tokens, pictures in alike.values())
 
     def check_declarations(self) -> None:
         game = self.game
@@ -373,6 +389,7 @@ class Inspector:
         if self.game.encodes:
             shown["encoding"] = self.check_encoding(node, player)
         earlier, before = self.infosets.setdefault((player, node.seen[player]), (node.history, shown))
+        self.hides |= earlier != node.history
         for what, value in shown.items():
             if before[what] != value:
                 where = history_text(self.game, earlier)
@@ -407,11 +424,11 @@ class Inspector:
 
     def check_renderings(self, node: _Node) -> None:
         """What a viewer is shown, moving or waiting, must be the same at histories that it cannot tell apart."""
-        for who in (0, 1, PUBLIC):
-            picture = self.twice(node, "render", who, call=self.call)
-            if node.history and node.mover != who and picture is not None:
-                told = node.seen[who][-1] if len(node.seen[who]) > node.already[who] else None
-                self.told.setdefault((who, node.history[:-1]), []).append((told, picture))
+        pictures = [self.twice(node, "render", who, call=self.call) for who in (0, 1, PUBLIC)]
+        if node.history and node.mover == CHANCE:
+            told = tuple(seen[-1] if len(seen) > known else None for seen, known in zip(node.seen, node.already, strict=True))
+            self.outcomes.setdefault(node.history[:-1], set()).add((told, tuple(map(str, pictures))))
+        for who, picture in zip((0, 1, PUBLIC), pictures, strict=True):
             earlier, before = self.pictures.setdefault((who, node.seen[who]), (node.history, picture))
             if before != picture:
                 viewer = "the public" if who == PUBLIC else f"player {who + 1}"
