@@ -14,7 +14,7 @@ from scipy.stats import chisquare
 
 from unseen import PUBLIC, Belief, BeliefTooLarge, Percept, Position, UnseenError, load
 from unseen.belief.belief import count_histories
-from unseen.belief.trellis import Trellis
+from unseen.belief.trellis import Trellis, share_by_chance
 
 
 @pytest.mark.parametrize("spec", TINY)
@@ -71,6 +71,54 @@ def test_histories_and_worlds_are_drawn_uniformly():
     drawn = Counter(w.tobytes() for w in belief.sample_worlds(6_000, seed=4))
     assert chisquare([drawn[w.tobytes()] for w in worlds]).pvalue > 1e-3
     assert belief.sample_histories(5, seed=9) == belief.sample_histories(5, seed=9)
+    # Two different dice come in two orders.
+    posterior = belief.posterior()
+    assert posterior == pytest.approx(np.array(counts) / 18)
+    drawn = Counter(w.tobytes() for w in belief.sample_worlds(6_000, seed=4, weights="chance"))
+    assert chisquare([drawn[w.tobytes()] for w in worlds], 6_000 * posterior).pvalue > 1e-3
+    for sample in (belief.sample_histories, belief.sample_worlds):
+        with pytest.raises(UnseenError, match="weights is 'luck', but must be one of once, chance"):
+            sample(1, weights="luck")
+
+
+@pytest.mark.parametrize("spec", TINY)
+def test_the_posterior_is_that_of_chance(spec):
+    """Brute force: for each world the sequences of chance outcomes that lead to it, each once, by their probability."""
+    game = load(spec)
+    groups = defaultdict(list)
+    for position in all_positions(game):
+        if position.player >= 0:
+            groups[position.player, position.seen(position.player)].append(position)
+    for (player, seen), group in groups.items():
+        likely: dict[bytes, dict[tuple[int, ...], float]] = defaultdict(dict)
+        for position in group:
+            chance, outcomes, before = 1.0, [], Position(game)
+            for action in position.history:
+                if before.is_chance:
+                    chance *= before.chance_probabilities[before.actions.index(action)]
+                    outcomes.append(action)
+                before.apply(action)
+            state = game.new_states(1)
+            position.state.write(state)
+            likely[state.tobytes()][tuple(outcomes)] = chance
+        total = sum(p for each in likely.values() for p in each.values())
+        belief = Belief(game, player, seen, player)
+        found = {state.tobytes(): p for state, p in zip(belief.worlds()[0], belief.posterior(), strict=True)}
+        assert found == pytest.approx({state: sum(each.values()) / total for state, each in likely.items()})
+
+
+def test_long_games_have_shares_in_numbers_of_any_size():
+    """A ladder of 2,000 steps: each edge of two is taken by its share, however small the probability of the whole way is."""
+    n = 2000
+    first = np.append(np.arange(0, 2 * (n - 1) + 1, 2), 2 * (n - 1))
+    child, chances = np.repeat(np.arange(1, n), 2), np.tile([1e-3, 3e-3], n - 1)
+    ends = np.zeros(n, np.bool_)
+    ends[-1] = True
+    shares = np.zeros(len(child))
+    share_by_chance(first, child, ends, chances, np.zeros(n), np.zeros(n, np.int64), shares)
+    assert shares == pytest.approx(np.tile([0.25, 0.75], n - 1))
+    share_by_chance(first, child, ends, np.ones(len(child)), np.zeros(n), np.zeros(n, np.int64), shares)
+    assert (shares == 0.5).all()
 
 
 @settings(max_examples=30, deadline=None)
