@@ -3,8 +3,8 @@
 Suppose that the opponent is to move, `n` worlds fit what it has been told, and `b` would fit if it had been told as often, but
 could not remember what. Then log b is the information that it might lack, log n what it does lack, and k = 1 - log n / log b the
 share that it has: 0 if it was told nothing that tells worlds apart, 1 if it knows which it is. That is for one history; k is the
-mean over some histories that fit what this player has seen, drawn evenly, and over what it can do next. It is the same for all
-actions, so that it does not choose between those that differ in nothing else.
+mean over some histories consistent with what this player has seen, drawn as chance makes them, and over what it can do next. It is
+the same for all actions, so that it does not choose between those that differ in nothing else.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class KnowledgeEstimate:
     def after(self, seat: int, seen: Sequence[Percept], actions: Sequence[int]) -> float:
         """How much the opponent of player `seat`, who has `seen` this, will know after one of its `actions`, on average."""
         try:
-            drawn = Belief(self.game, seat, seen, to_move=seat).sample_histories(HISTORIES)
+            drawn = Belief(self.game, seat, seen, to_move=seat).sample_histories(HISTORIES, weights="chance")
             children = (Position(self.game, history).child(action) for history in drawn for action in actions)
             found = [self.at(child, 1 - seat) for child in children if child.player == 1 - seat]
         except BeliefTooLarge:
