@@ -51,8 +51,8 @@ def poker_solved() -> None:
     with console.status("enumerating the game, and solving it..."):
         solved = unseen.solve(POKER, "sapcfr+", until=1e-4)
     console.print(
-        f"   After {solved.last.seconds:.3f} seconds an opponent that knows the strategy can win {solved.exploitability:.5f} chips a"
-        " game from it,\n   both seats added: exploitability, exact. (demo/solved.png; demo/leduc.strategy plays it.)"
+        f"   After {solved.last.seconds:.3f} seconds an opponent who knows the strategy can win {solved.exploitability:.5f} chips"
+        " a game from it,\n   both seats added: exploitability, exact. (demo/solved.png; demo/leduc.strategy plays it.)"
     )
     save_picture(solved.figure(), OUT / "solved.png")
     solved.strategy.save(OUT / "leduc.strategy")
