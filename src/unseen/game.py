@@ -33,7 +33,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,15 +112,6 @@ class Game(Declared, Compiled):
     name: ClassVar[str] = "game"
     simultaneous: ClassVar[bool] = False
     """True if players 0 and 1 always choose together: 0 moves, then 1, and nobody is told anything in between."""
-    num_outcomes: int = 0
-    """Chance outcomes are numbers in [0, num_outcomes)."""
-    chance_fields: tuple[str, ...] = ()
-    """Fields of the state that are chance's alone, in a game of rounds: an outcome of chance, then a joint move.
-
-    Outcomes and how likely they are go by these fields alone, and nothing but an outcome changes them. The players' actions, and
-    what a joint move makes of the other fields once `reduced` has written them, go by the other fields alone; what is won may also
-    go by the outcome. A hint: exact values are then computed for all pairs of both at once. None unless a game says so.
-    """
     uniform_chance: ClassVar[bool] = True
     """Whether all chance outcomes are equally likely, i.e. whether `chance` is not overridden."""
     predetermined: ClassVar[bool] = False
@@ -140,8 +131,6 @@ class Game(Declared, Compiled):
     """Whether `between_rounds` is written."""
     knows_bits: ClassVar[bool] = False
     """Whether `bits` is written, and `actions` not rewritten since."""
-    encoding_size: int = 0
-    """How many numbers `encode` writes. None unless a game says so."""
     encodes: ClassVar[bool] = False
     """Whether `encode` is written."""
     plain_state: ClassVar[type[PlainState]]
@@ -152,8 +141,41 @@ class Game(Declared, Compiled):
     is_tried: bool = False
 
     state: ClassVar[np.dtype[Any]]
-    num_actions: int
-    max_length: int
+    if TYPE_CHECKING:  # numbers or properties, as a game likes: to a type checker either may stand in for a property
+
+        @property
+        def num_actions(self) -> int:
+            """The players' actions are numbers in [0, num_actions)."""
+            raise NotImplementedError
+
+        @property
+        def max_length(self) -> int:
+            """The most moves of a game, those of chance among them."""
+            raise NotImplementedError
+
+        @property
+        def num_outcomes(self) -> int:
+            """Chance outcomes are numbers in [0, num_outcomes)."""
+            raise NotImplementedError
+
+        @property
+        def encoding_size(self) -> int:
+            """How many numbers `encode` writes. None unless a game says so."""
+            raise NotImplementedError
+
+        @property
+        def chance_fields(self) -> tuple[str, ...]:
+            """Fields of the state that are chance's alone, in a game of rounds: an outcome of chance, then a joint move.
+
+            Outcomes and how likely they are go by these fields alone, and nothing but an outcome changes them. The players'
+            actions, and what a joint move makes of the other fields once `reduced` has written them, go by the other fields alone;
+            what is won may also go by the outcome. A hint: exact values are then computed for all pairs of both at once. None
+            unless a game says so.
+            """
+            raise NotImplementedError
+
+    else:
+        num_outcomes, encoding_size, chance_fields = 0, 0, ()
     origin: str | None = None
     """Where the class was loaded from, for a game in a user's own file: `path/to/file.py:ClassName`."""
 
@@ -213,59 +235,59 @@ class Game(Declared, Compiled):
 
     # The rules, which subclasses write ------------------------------------------------------------------------------------
 
-    def start(self, s):
+    def start(self, s: Any) -> None:
         """Write the first state into the record `s`: every field."""
         raise NotImplementedError
 
-    def player(self, s):
+    def player(self, s: Any) -> int:
         """Whose move it is in `s`: 0, 1, CHANCE or TERMINAL."""
         raise NotImplementedError
 
-    def actions(self, s, out):
+    def actions(self, s: Any, out: Any) -> int:
         """Write the legal actions (or chance outcomes) of `s`, ascending, into `out`; return how many there are."""
         raise NotImplementedError
 
-    def chance(self, s, a, n):
+    def chance(self, s: Any, a: int, n: int) -> float:
         """The probability of outcome `a`, one of `n`, at the chance node `s`. All alike unless a game says otherwise."""
         return 1.0 / n
 
-    def apply(self, s, a, tell):
+    def apply(self, s: Any, a: int, tell: Any) -> None:
         """Play `a` in `s`, changing `s`. Set `tell[0]`, `tell[1]`, `tell[PUBLIC]` to what each is told; they come as zeros."""
         raise NotImplementedError
 
-    def utility(self, s, who):
+    def utility(self, s: Any, who: int) -> float:
         """The payoff of player `who` at the end `s`."""
         raise NotImplementedError
 
-    def rollout(self, s, out, n, u):
+    def rollout(self, s: Any, out: Any, n: int, u: float) -> int:
         """A cheap move for playouts: the index of one of the `n` actions in `out`, given a random number `u` in [0, 1).
 
         It must go by what the player to move knows. Evenly, unless a game says otherwise.
         """
         return int(u * n)
 
-    def bits(self, s):
+    def bits(self, s: Any) -> int:
         """The legal actions (or outcomes) of `s` as the bits of a number, 1 << a for action `a`: what `actions` lists.
 
         A hint, for games with up to 63 actions that keep them so: random playouts then need no list. Not used unless it is written.
         """
         return 0
 
-    def encode(self, s, who, out):
+    def encode(self, s: Any, who: int, out: Any) -> None:
         """Write what player `who`, who is to move in `s`, knows into `out`, shape (encoding_size,), which comes as zeros.
 
         A hint for networks, which learn faster from numbers around 0 and 1 that mean something. It must go by what the player
         knows: the same wherever it has seen the same. Not used unless it is written.
         """
 
-    def settled(self, s):
+    def settled(self, s: Any) -> bool:
         """Whether the payoffs at `s`, an unfinished game, are the same whatever is still played; `utility` must know them.
 
         A hint: streamed and reduced forms stop there. False unless a game says otherwise.
         """
         return False
 
-    def reduced(self, s):
+    def reduced(self, s: Any) -> tuple[float, float]:
         """Rewrite `s`, where players 0 and 1 are about to choose together or chance is, to the simplest state with the same future.
 
         Returns what the first player has got already, to be added, and 1.0, or -1.0 if the players have changed places:
@@ -275,7 +297,7 @@ class Game(Declared, Compiled):
         """
         return 0.0, 1.0
 
-    def most(self, s, who):
+    def most(self, s: Any, who: int) -> float:
         """The most that player `who` can still get in `s`, an unfinished game.
 
         A hint: a search stops looking where this has been found. In a game of several rounds it must also bound `ahead` and
@@ -283,7 +305,7 @@ class Game(Declared, Compiled):
         """
         return np.inf
 
-    def lay_open(self, s):
+    def lay_open(self, s: Any) -> None:
         """Rewrite `s` to the state it would be if both players had seen everything: what they know of each other is filled in.
 
         The same player is to move, with no other actions than it had (it may have fewer: those that cannot succeed), and the game
@@ -291,25 +313,25 @@ class Game(Declared, Compiled):
         only in what players know become one. Nothing is changed unless a game says otherwise.
         """
 
-    def knowledge(self, s, who):
+    def knowledge(self, s: Any, who: int) -> float:
         """An estimate of how much the other player knows of what `who` hides in `s`, just after a move of `who`: 0 nothing, 1 all.
 
         `s` is laid open. A hint for presumed payoffs; not used unless it is written.
         """
         return 0.0
 
-    def between_rounds(self, s):
+    def between_rounds(self, s: Any) -> bool:
         """Whether a round has just ended in `s`, an unfinished game of several, and the next begins with nothing known.
 
         A hint for algorithms that look no further than to the end of a round; `ahead` and `worth` must then be written, too.
         """
         return False
 
-    def ahead(self, s, who):
+    def ahead(self, s: Any, who: int) -> float:
         """How much `who` is ahead, in what rounds pay, between two rounds or at the end `s`."""
         return self.utility(s, who)
 
-    def worth(self, s, who):
+    def worth(self, s: Any, who: int) -> float:
         """An estimate of what `who` will get in the end, between two rounds; its payoff at the end `s`."""
         return self.utility(s, who)
 

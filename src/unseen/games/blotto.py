@@ -44,7 +44,7 @@ class Blotto(MatrixGame):
     fields: int = parameter(3, minimum=2, maximum=MAX_FIELDS, help="battlefields")
 
     @property
-    def num_actions(self) -> int:  # type: ignore[override]
+    def num_actions(self) -> int:
         return int(self.options())
 
     def validate(self) -> None:

@@ -50,19 +50,19 @@ class Goofspiel(Game):
     simultaneous = True
 
     @property
-    def num_actions(self) -> int:  # type: ignore[override]
+    def num_actions(self) -> int:
         return self.cards
 
     @property
-    def num_outcomes(self) -> int:  # type: ignore[override]
+    def num_outcomes(self) -> int:
         return self.cards if self.order == SHUFFLED else 0
 
     @property
-    def max_length(self) -> int:  # type: ignore[override]
+    def max_length(self) -> int:
         return (3 if self.order == SHUFFLED else 2) * self.cards
 
     @property
-    def chance_fields(self) -> tuple[str, ...]:  # type: ignore[override]
+    def chance_fields(self) -> tuple[str, ...]:
         is_sum = self.payoff == POINT_DIFFERENCE and self.order == SHUFFLED and self.bids_seen
         return ("prizes",) if is_sum else ()
 
@@ -160,7 +160,7 @@ class Goofspiel(Game):
         return decided, -1.0 if is_second_better else 1.0
 
     @property
-    def encoding_size(self) -> int:  # type: ignore[override]
+    def encoding_size(self) -> int:
         return 4 * self.cards + 2
 
     def encode(self, s, who, out):

@@ -54,7 +54,7 @@ class LatentTTT(Game):
     num_actions = SQUARES
 
     @property
-    def max_length(self) -> int:  # type: ignore[override]
+    def max_length(self) -> int:
         return min(self.choices, LONGEST - self.hidden_end)
 
     def start(self, s):

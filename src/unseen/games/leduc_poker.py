@@ -43,7 +43,7 @@ class LeducPoker(Game):
     max_length = 11
 
     @property
-    def num_outcomes(self) -> int:  # type: ignore[override]
+    def num_outcomes(self) -> int:
         return self.ranks * self.suits
 
     def validate(self) -> None:
@@ -141,7 +141,7 @@ class LeducPoker(Game):
         return stake if winner == who else -stake
 
     @property
-    def encoding_size(self) -> int:  # type: ignore[override]
+    def encoding_size(self) -> int:
         return 2 * self.ranks + 6
 
     def encode(self, s, who, out):

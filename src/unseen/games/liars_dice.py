@@ -47,15 +47,15 @@ class LiarsDice(Game):
     ])  # fmt: skip
 
     @property
-    def num_outcomes(self) -> int:  # type: ignore[override]
+    def num_outcomes(self) -> int:
         return self.faces
 
     @property
-    def num_actions(self) -> int:  # type: ignore[override]
+    def num_actions(self) -> int:
         return int(self.call()) + 1
 
     @property
-    def max_length(self) -> int:  # type: ignore[override]
+    def max_length(self) -> int:
         dice = self.dice1 + self.dice2
         longest_rounds = [n + n * self.faces + 1 for n in range(2, dice + 1)]  # all dice, all bids, a call that costs one die
         return sum(longest_rounds) if self.rounds else longest_rounds[-1]
@@ -151,7 +151,7 @@ class LiarsDice(Game):
         return 1.0 if s.winner == who else -1.0
 
     @property
-    def encoding_size(self) -> int:  # type: ignore[override]
+    def encoding_size(self) -> int:
         return int(self.call()) + self.faces + 4
 
     def encode(self, s, who, out):

@@ -39,11 +39,11 @@ class OshiZumo(Game):
     simultaneous = True
 
     @property
-    def num_actions(self) -> int:  # type: ignore[override]
+    def num_actions(self) -> int:
         return self.coins + 1
 
     @property
-    def max_length(self) -> int:  # type: ignore[override]
+    def max_length(self) -> int:
         rounds_with_coins = ceil(self.coins / self.min_bid) if self.min_bid else self.horizon
         return 2 * min(rounds_with_coins, self.horizon)
 

@@ -174,7 +174,7 @@ class PhantomTTT(Game):
         return MET[bit_count(s.marks[0] | s.marks[1])]
 
     @property
-    def encoding_size(self) -> int:  # type: ignore[override]
+    def encoding_size(self) -> int:
         return 2 * SQUARES + 1
 
     def encode(self, s, who, out):

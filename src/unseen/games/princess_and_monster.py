@@ -52,11 +52,11 @@ class PrincessAndMonster(Game):
     num_actions = 5
 
     @property
-    def num_outcomes(self) -> int:  # type: ignore[override]
+    def num_outcomes(self) -> int:
         return self.rows * self.columns
 
     @property
-    def max_length(self) -> int:  # type: ignore[override]
+    def max_length(self) -> int:
         return self.horizon
 
     def validate(self) -> None:

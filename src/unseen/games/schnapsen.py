@@ -109,15 +109,15 @@ class Schnapsen(Game):
         return self.suits * self.ranks
 
     @property
-    def num_actions(self) -> int:  # type: ignore[override]
+    def num_actions(self) -> int:
         return self.suits * self.ranks + self.suits + 2
 
     @property
-    def num_outcomes(self) -> int:  # type: ignore[override]
+    def num_outcomes(self) -> int:
         return self.suits * self.ranks
 
     @property
-    def max_length(self) -> int:  # type: ignore[override]
+    def max_length(self) -> int:
         deal = max(self.longest_deal(tricks) for tricks in range(1, self.pack // 2 + 1))
         return deal * max(2 * self.match - 1, 1)
 
