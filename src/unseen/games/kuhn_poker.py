@@ -37,7 +37,7 @@ class KuhnPoker(Game):
     max_length = 5
 
     @property
-    def num_outcomes(self) -> int:  # type: ignore[override]
+    def num_outcomes(self) -> int:
         return self.cards
 
     def start(self, s):
@@ -90,13 +90,17 @@ class KuhnPoker(Game):
     def describe_action(self, s: Any, a: int) -> str:
         if s.dealt < 2:
             return f"deal {self.rank(a)}"
-        facing_bet = s.bets != 0
-        return ("call" if facing_bet else "bet") if a == BET else ("fold" if facing_bet else "pass")
+        return self.word(s.bets, a)
 
     def render(self, s: Any, who: int) -> str:
-        moves = [("bet" if s.bets >> m & 1 else "pass") for m in range(s.moves)]
+        moves = [self.word(s.bets & ((1 << m) - 1), s.bets >> m & 1) for m in range(s.moves)]
         hands = [self.rank(card) if owner == who and card >= 0 else "?" for owner, card in enumerate(s.card)]
         return f"cards {hands[0]} {hands[1]}, moves: {' '.join(moves) or 'none'}"
+
+    @staticmethod
+    def word(bets: int, a: int) -> str:
+        """What a move is called after the `bets` before it."""
+        return ("call" if a == BET else "fold") if bets else ("bet" if a == BET else "pass")
 
     def rank(self, card: int) -> str:
         return NAMES[self.cards][card] if self.cards in NAMES else str(card + 1)
