@@ -48,7 +48,7 @@ def algorithm_page(name: str) -> str:
     """One algorithm's page: what it does, an iteration, what it needs, options, how to run it, where it comes from."""
     about = ALGORITHMS[name]
     needs = (
-        "The sequence form: the game is enumerated, and its payoffs are stored, or streamed with `--streamed`."
+        "The sequence form: the game is enumerated, and its payoffs are stored, streamed or reduced, as suits the game."
         if about.solver is None
         else "A table of the information sets it has met; the game is only enumerated to evaluate the result (`--no-evaluate`)."
     )

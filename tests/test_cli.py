@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import re
 import subprocess
@@ -182,3 +183,30 @@ def test_ctrl_c_stops_cleanly():
     assert "stopped" in done.stderr
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
+
+
+def test_help_has_every_command_in_a_group_in_whole_sentences():
+    from unseen.cli import common
+
+    listed = [name for names in common.GROUPS.values() for name in names]
+    registered = [command.callback.__name__ for command in common.app.registered_commands]
+    assert sorted(listed) == sorted(registered)
+    done = run_process("--help", COLUMNS="80")
+    assert "..." not in done.stdout.partition("Options")[2]
+    assert all(f"\n{group}:\n" in done.stdout for group in common.GROUPS)
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    for command in common.app.registered_commands:
+        sentence = common.first_sentence(inspect.getdoc(command.callback))
+        assert f"  {command.callback.__name__.ljust(14)}  {sentence}\n" in done.stdout, "one that fits on a line"
+
+
+@pytest.mark.parametrize(("typed", "words"), [
+    ("unseen inf", ["info"]),
+    ("unseen info ku", ["kuhn_poker"]),
+    ("unseen info examples/sm", ["examples/smuggler.py"]),
+    ("unseen solve xi --algorithm out", ["outcome_sampling"]),
+    ("unseen match xi vr", ["vr_oos"]),
+])  # fmt: skip
+def test_the_shell_completes(typed, words):
+    done = run_process(_UNSEEN_COMPLETE="complete_bash", COMP_WORDS=typed, COMP_CWORD=str(typed.count(" ")))
+    assert done.stdout.split() == words, done.stderr

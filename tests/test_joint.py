@@ -440,7 +440,7 @@ def test_plans_are_measured_in_workers_and_resumed(tmp_path):
     assert curve.exploitability.shape == (2, 3)
     assert curve.mean[-1] < curve.mean[0]
     assert (curve.below(np.inf) == 1.0).all()
-    with pytest.raises(UnseenError, match="does not search over joint moves"):
+    with pytest.raises(UnseenError, match="does not search by simulations"):
         unseen.depth_limited(spec, "random", 2, searches=1, workers=1)
     with pytest.raises(UnseenError, match="depth is -1, but must be a whole number, at least 0"):
         unseen.depth_limited(spec, "rm", (2, -1))
@@ -613,7 +613,7 @@ def test_the_command_line_of_measures(tmp_path):
         (("--method", "depth"), "needs --depth"),
         (("--method", "depth", "--depth", "-1"), "depth is -1"),
         (("--method", "root", "--depth", "2"), "--depth is for --method depth, not for root"),
-        (("--every", "7"), "--every is for --method convergence, not for stitching"),
+        (("--every", "7"), "--every is for --method convergence, not for extraction or stitching"),
         (("--method", "loss", "--games", "3"), "must be an even number"),
         (("--method", "loss", "--out", "x"), "makes none"),
         (("--method", "loss", "--games", "2", "--keep", str(tmp_path / "g.values")), "not a checkpoint of Unseen; name another."),

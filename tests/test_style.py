@@ -89,7 +89,7 @@ def test_only_one_room_knows_numba():
 RESULTS = {
     "AgentFault",
     "Choice", "Comparison", "Convergence", "DepthLimited", "Extraction", "Enumeration", "Equilibrium", "Evaluation", "Info",
-    "Learned", "Losses", "Match", "Measured", "Percept", "Playouts", "RuleError", "Solved",
+    "Learned", "Losses", "Match", "Measured", "Percept", "Playouts", "RuleError", "Size", "Solved",
     "Tournament", "Values",
 }  # fmt: skip
 """Public classes that the library makes, not its users."""

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from unseen.arena.extraction import Extraction, extract
     from unseen.arena.losses import Losses, expected_loss
     from unseen.arena.matches import Match, match, replay
-    from unseen.arena.measures import Measured, measure
+    from unseen.arena.measured import measure
+    from unseen.arena.measures import Measured
     from unseen.arena.names import make_agent
     from unseen.arena.plans import Convergence, DepthLimited, convergence, depth_limited
     from unseen.arena.tournament import Tournament, tournament
@@ -30,7 +31,9 @@ if TYPE_CHECKING:
     from unseen.enumeration.whole import enumerate_game
     from unseen.exact.equilibrium import Equilibrium, solve_exactly
     from unseen.exact.info import Info, info
-    from unseen.exact.sequence_form import Evaluation, SequenceForm, best_response, exploitability
+    from unseen.exact.sequence_form import Evaluation, SequenceForm
+    from unseen.exact.size import Size, estimate_size
+    from unseen.exact.ways import best_response, exploitability
     from unseen.learning.job import Learned, learn
     from unseen.networks.encoding import Encoding
     from unseen.networks.network import Network
@@ -69,25 +72,27 @@ _LATER = {
     "Playouts": "random_play",
     "Searcher": "search.searcher",
     "SequenceForm": "exact.sequence_form",
+    "Size": "exact.size",
     "Solved": "solving.job",
     "Strategy": "tabular.strategy",
     "Tournament": "arena.tournament",
     "Values": "stacked.values",
     "Worlds": "belief.worlds",
     "backward_induction": "stacked.values",
-    "best_response": "exact.sequence_form",
+    "best_response": "exact.ways",
     "compare": "arena.comparison",
     "convergence": "arena.plans",
     "depth_limited": "arena.plans",
     "enumerate_game": "enumeration.whole",
+    "estimate_size": "exact.size",
     "expected_loss": "arena.losses",
-    "exploitability": "exact.sequence_form",
+    "exploitability": "exact.ways",
     "extract": "arena.extraction",
     "info": "exact.info",
     "learn": "learning.job",
     "make_agent": "arena.names",
     "match": "arena.matches",
-    "measure": "arena.measures",
+    "measure": "arena.measured",
     "network_strategy": "networks.whole",
     "playouts": "random_play",
     "replay": "arena.matches",
@@ -101,11 +106,11 @@ __all__ = [
     "CHANCE", "PUBLIC", "TERMINAL", "Agent", "AgentFault", "Belief", "BeliefTooLarge", "Budget", "Choice", "Cluster", "Comparison",
     "Convergence", "DepthLimited", "Encoding", "Enumeration", "Equilibrium", "Evaluation", "Extraction", "Game", "GameFault",
     "Info", "Learned", "Losses", "Match", "Measured", "Network", "OnlineLearner", "Percept", "Playouts", "Position", "RuleError",
-    "Searcher", "SequenceForm", "Solved", "Strategy", "StrategyFileError", "Tournament", "UnseenError", "Values", "Worlds",
-    "__version__", "backward_induction", "best_response", "compare", "convergence", "depth_limited", "enumerate_game",
-    "expected_loss", "exploitability", "extract", "fingerprint", "game_names", "info", "kernel", "learn", "load", "make_agent",
-    "match", "measure", "network_strategy", "parameter", "piece", "playouts", "replay", "rules", "solve", "solve_exactly",
-    "testing", "tournament",
+    "Searcher", "SequenceForm", "Size", "Solved", "Strategy", "StrategyFileError", "Tournament", "UnseenError", "Values",
+    "Worlds", "__version__", "backward_induction", "best_response", "compare", "convergence", "depth_limited", "enumerate_game",
+    "estimate_size", "expected_loss", "exploitability", "extract", "fingerprint", "game_names", "info", "kernel", "learn",
+    "load", "make_agent", "match", "measure", "network_strategy", "parameter", "piece", "playouts", "replay", "rules", "solve",
+    "solve_exactly", "testing", "tournament",
 ]  # fmt: skip
 
 

@@ -21,6 +21,7 @@ from unseen.arena.matches import match
 from unseen.arena.names import check_agent, make_agent
 from unseen.errors import UnseenError
 from unseen.exact.sequence_form import SequenceForm
+from unseen.exact.ways import form_for
 from unseen.game import Game
 from unseen.loading import load
 from unseen.run.workers import Workers
@@ -60,6 +61,8 @@ class Comparison(Result):
     games: int
     """Games played for each pair; 0 if the numbers are exact."""
     seconds: float
+    form: str = ""
+    """The sequence form of an exact comparison (see `Evaluation`)."""
 
     def pair(self, first: str, second: str) -> Pair:
         """The pair of these two, by name."""
@@ -76,7 +79,7 @@ class Comparison(Result):
     def as_dict(self) -> dict[str, Any]:
         return {
             "game": self.game.spec, "agents": self.names, "games": self.games, "seconds": self.seconds,
-            "pairs": [pair.as_dict() for pair in self.pairs],
+            "pairs": [pair.as_dict() for pair in self.pairs], "form": self.form or None,
         }  # fmt: skip
 
     def rows(self) -> dict[str, Any]:
@@ -94,6 +97,8 @@ class Comparison(Result):
                 f"{p.mean:.4f}" + (f" ± {p.ci[1] - p.mean:.4f}" if p.ci else "") + f"\n{p.win:.2%} / {p.loss:.2%}" for p in shown
             ))  # fmt: skip
         table.caption = "mean payoff of the agent on the left, which moves first; how often it wins / loses"
+        if self.form:
+            table.caption += f"; on the sequence form, {self.form}"
         return table
 
 
@@ -122,9 +127,11 @@ def compare(
         check_agent(name, game)
     if games:
         pairs = played_pairs(game, agents, games, seed or 0, workers, budget, progress)
-    else:
-        pairs = exact_pairs(game, [(name, strategy_of(game, name, seed, workers, progress)) for name in agents], progress)
-    return Comparison(game, list(agents), pairs, games, time.perf_counter() - began)
+        return Comparison(game, list(agents), pairs, games, time.perf_counter() - began)
+    strategies = [(name, strategy_of(game, name, seed, workers, progress)) for name in agents]
+    form = form_for(game, [strategy for _, strategy in strategies], progress=progress)
+    pairs = exact_pairs(game, strategies, progress, form)
+    return Comparison(game, list(agents), pairs, games, time.perf_counter() - began, form.way)
 
 
 def strategy_of(game: Game, name: str, seed: int | None, workers: Workers, progress: bool | None, **known: Any) -> Strategy:
@@ -137,20 +144,16 @@ def strategy_of(game: Game, name: str, seed: int | None, workers: Workers, progr
     return found.strategy
 
 
-def exact_pairs(game: Game, agents: Sequence[tuple[str, Strategy]], progress: bool | None = None) -> list[Pair]:
-    """All pairs of these strategies, exactly."""
+def exact_pairs(
+    game: Game, agents: Sequence[tuple[str, Strategy]], progress: bool | None = None, form: SequenceForm | None = None
+) -> list[Pair]:
+    """All pairs of these strategies, exactly; `form` is the game's sequence form, if there is one already."""
     for _, strategy in agents:
         strategy.check_game(game)
-    form = SequenceForm(game, reduced=True, progress=progress)
-    is_reduced = True
-    try:
-        plans = [plans_in(form, strategy) for _, strategy in agents]
-    except UnseenError:  # one of them does not respect the symmetries
-        form = SequenceForm(game, streamed=True, progress=progress)
-        is_reduced = False
-        plans = [plans_in(form, strategy) for _, strategy in agents]
+    form = form or form_for(game, [strategy for _, strategy in agents], progress=progress)
+    plans = [plans_in(form, strategy) for _, strategy in agents]
     mean, win, loss = (
-        products(SequenceForm(other, reduced=is_reduced, streamed=not is_reduced, progress=progress) if other else form, plans)
+        products(SequenceForm(other, form.is_streamed, progress, reduced=form.is_reduced) if other else form, plans)
         for other in (None, won(game), lost(game))
     )
     return [

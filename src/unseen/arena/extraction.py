@@ -25,6 +25,7 @@ from unseen.enumeration.walker import Enumeration
 from unseen.enumeration.whole import enumerate_game
 from unseen.errors import UnseenError
 from unseen.exact.sequence_form import SequenceForm
+from unseen.exact.ways import choose_way
 from unseen.game import Game
 from unseen.loading import load
 from unseen.position import Percept
@@ -43,6 +44,10 @@ Question = tuple[int, list[Percept], list[int]]
 """Who is asked, what it has seen, and its legal actions."""
 
 
+class NeedsSeed(UnseenError):
+    """The strategy of an agent depends on a seed, and none was given."""
+
+
 @dataclass(frozen=True, repr=False)
 class Extraction(Result):
     """What an agent plays at every information set."""
@@ -53,6 +58,8 @@ class Extraction(Result):
     """Questions that were different."""
     seconds: float
     is_complete: bool = True
+    form: str = ""
+    """The sequence form whose information sets were asked (see `Evaluation`)."""
 
     @property
     def title(self) -> str:
@@ -65,15 +72,17 @@ class Extraction(Result):
     def as_dict(self) -> dict[str, Any]:
         return {
             "game": self.strategy.game.spec, "agent": self.agent, "infosets": len(self.strategy), "questions": self.asked,
-            "seconds": self.seconds, "complete": self.is_complete,
+            "seconds": self.seconds, "complete": self.is_complete, "form": self.form or None,
         }  # fmt: skip
 
     def rows(self) -> dict[str, Any]:
         rows: dict[str, Any] = {
             "information sets": len(self.strategy), "different questions": self.asked, "seconds": f"{self.seconds:.1f}",
         }  # fmt: skip
+        if self.form:
+            rows["sequence form"] = self.form
         if not self.is_complete:
-            rows["stopped"] = "by Ctrl-C; what was not asked is taken as even"
+            rows["stopped"] = "by Ctrl-C; what was not asked is taken as uniform"
         return rows
 
     def figure(self) -> Figure:
@@ -103,7 +112,7 @@ def extract(
     for who in (0, 1):
         agent_asked.begin(game, who, 0, budget)
         if seed is None and not agent_asked.is_certain:
-            raise UnseenError(f"agent {agent!r} draws random numbers, so its strategy depends on a seed: give one.")
+            raise NeedsSeed(f"agent {agent!r} draws random numbers, so its strategy depends on a seed: give one.")
     if (whole := agent_asked.whole(walked, progress)) is not None:
         return Extraction(agent, whole, len(whole), time.perf_counter() - began)
     if agent_asked.question is None:
@@ -112,7 +121,8 @@ def extract(
             game, agent, "stitching", seed=seed or 0, workers=workers, budget=budget, save=path, resume=resume, progress=progress,
             form=form, walked=walked,
         )  # fmt: skip
-        return Extraction(agent, found.strategy, found.searches, time.perf_counter() - began, found.is_complete)
+        spent = time.perf_counter() - began
+        return Extraction(agent, found.strategy, found.searches, spent, found.is_complete, found.evaluation.form)
     less, form = walk(game, seed is None, progress)
     actions, cells = full_actions(less, form.images)
     questions, number = all_questions(game, agent, less, actions, seed is None, budget)
@@ -123,11 +133,13 @@ def extract(
     rows.run(game, Asking, (game, agent, seed or 0, budget), tasks, about, save, resume, workers, None, progress)
     answers = rows.results[:, 1:].reshape(-1, game.num_actions)
     behaviours = as_behaviours(less, answers[number], actions, cells)
-    return Extraction(agent, form.strategy(*behaviours), len(questions), time.perf_counter() - began, rows.is_complete)
+    spent = time.perf_counter() - began
+    return Extraction(agent, form.strategy(*behaviours), len(questions), spent, rows.is_complete, form.way)
 
 
 def walk(game: Game, is_symmetric: bool, progress: bool | None) -> tuple[Enumeration, SequenceForm]:
     """The information sets at which an agent is to be asked: up to symmetries, if it draws no random numbers anywhere."""
+    choose_way(game, symmetric=is_symmetric)  # refuses what no walk gets through
     less = reduction(game, stops_settled=True, symmetric=is_symmetric)
     walked = enumerate_game(game, progress=progress, reduced=less)
     return walked, SequenceForm(game, streamed=True, reduced=is_symmetric, found=walked)
@@ -178,7 +190,7 @@ def all_questions(
         j = set_at[node]
         player = int(sets.player[j])
         if is_unseeded and not here.is_certain:
-            raise UnseenError(
+            raise NeedsSeed(
                 f"agent {agent!r} looks at a part of the worlds only, so its strategy depends on a seed: give one, or more worlds."
             )
         text = here.question if here.is_certain else None

@@ -36,6 +36,7 @@ from unseen.enumeration.whole import enumerate_game
 from unseen.errors import UnseenError
 from unseen.exact.sequence_form import Evaluation, SequenceForm
 from unseen.exact.treeplex import Treeplex, treeplex
+from unseen.exact.ways import walked_form
 from unseen.game import Game
 from unseen.loading import load
 from unseen.position import Percept, Position, random_walk
@@ -52,6 +53,8 @@ if TYPE_CHECKING:
 
 HEAD_DEPTH = 1
 """Stitching is cut into tasks at the sets before which their player has made so many choices."""
+EXTRACTION = "extraction"
+"""The method of `measured`, which needs no searches."""
 Floats = NDArray[np.float64]
 
 
@@ -96,6 +99,7 @@ class Measured(Result):
         return {
             "game": self.strategy.game.spec, "agent": self.agent, "method": self.method,
             "best_response": list(self.evaluation.best_response), "exploitability": self.exploitability,
+            "form": self.evaluation.form,
             "simulations": self.simulations, "searches": self.searches, "simulations_per_search": self.per_search,
             "simulations_per_second": self.rate, "complete": self.is_complete,
         }  # fmt: skip
@@ -106,9 +110,13 @@ class Measured(Result):
             "best response of the first player": number(best[0]),
             "best response of the second player": number(best[1]),
             "exploitability (sum of both)": number(self.exploitability),
-            "searches": self.searches,
-            "simulations": f"{self.simulations:,}, {self.per_search:,.0f} a search, {self.rate:,.0f} a second and core",
         }
+        if self.method == EXTRACTION:
+            rows["different questions"] = self.searches
+        else:
+            rows["searches"] = self.searches
+            rows["simulations"] = f"{self.simulations:,}, {self.per_search:,.0f} a search, {self.rate:,.0f} a second and core"
+        rows["sequence form"] = self.evaluation.form
         if not self.is_complete:
             rows["stopped"] = "by Ctrl-C; where no search was made, choices are even"
         return rows
@@ -149,6 +157,8 @@ def measure(
     name = agent if isinstance(agent, str) else agent.name
     if isinstance(agent, str):
         check_agent(agent, game)
+    if form is None and walked is None:
+        walked, form = walked_form(game, progress)
     walked = walked or enumerate_game(game, store=form is None, progress=progress)
     form = form or SequenceForm(game, found=walked)
     walked = replace(walked, sink=new_sink(COUNT))  # workers need no payoffs
@@ -303,6 +313,8 @@ class Aggregation(_Measure):
             self.agent.begin(self.game, player, agent_seeds[player], self.budget)
             is_first = True
             for on_the_way in _turns(self.game, position.history, player):
+                if on_the_way.infoset not in self.number[player]:
+                    break  # the payoffs are settled, and the walk has stopped before
                 for percept in on_the_way.seen(player)[len(self.agent.seen) :]:
                     self.agent.observe(percept)
                 earlier = self.agent.gathered(tree)

@@ -24,12 +24,15 @@ from unseen.arena.intervals import for_json, margins, plus_minus
 from unseen.arena.names import AGENTS, check_agent, make_agent
 from unseen.arena.referee import seeds
 from unseen.errors import UnseenError
+from unseen.exact.ways import form_for
 from unseen.game import Game
 from unseen.loading import load
 from unseen.position import Position
 from unseen.run.rows import Rows, Watcher
 from unseen.run.workers import Workers, core_count
-from unseen.search.agents import JOINT, JointSearchAgent
+from unseen.search.agents import AGENTS as SEARCHES
+from unseen.search.agents import JOINT, JointSearchAgent, SearchAgent
+from unseen.search.root import at_start
 from unseen.show.figures import new_figure
 from unseen.show.results import Result
 from unseen.stacked.openness import check_open
@@ -141,7 +144,7 @@ def depth_limited(
         raise UnseenError(f"depth is {wrong[0] if wrong else 'nothing'}, but must be a whole number, at least 0.")
     if searches < 1:
         raise UnseenError(f"searches is {searches}, but must be at least 1.")
-    name = _check(game, agent)
+    name = _check(game, agent, "depth")
     starts = dict(first_choices(Position(game)))
     tasks = [(k, search) for search in range(searches) for k in range(len(starts))]
     with values_in_a_file(game, values, workers, progress) as file:
@@ -265,8 +268,9 @@ def convergence(
 ) -> Convergence:  # fmt: skip
     """The exploitability of what a search from the start of a game recommends everywhere, `every` so many of its `simulations`.
 
-    - `game`: a game, or what names one: simultaneous, nothing hidden but the move being made, and small enough to walk through.
-    - `agent`: one that searches over joint moves, or what names it, with no simulations or seconds of its own.
+    - `game`: a game, or what names one, small enough to walk through.
+    - `agent`: one that searches, or what names it, with no simulations or seconds of its own. One that searches over joint moves
+      needs a game that is simultaneous and hides nothing but the move being made.
     - `runs`: searches, each with a seed of its own.
     - `seed`, `workers`, `save`, `resume`, `watch`, `progress`: as in `measure`.
     """
@@ -276,7 +280,7 @@ def convergence(
             raise UnseenError(f"{what} is {count}, but must be at least 1.")
     if every > simulations:
         raise UnseenError(f"every is {every}, but must be at most simulations, {simulations}.")
-    name = _check(game, agent)
+    name = _check(game, agent, "convergence")
     points = np.unique([*range(every, simulations, every), simulations])
     about = {"method": "convergence", "agent": name, "seed": seed, "every": every, "simulations": simulations, "runs": runs}
     found = Rows(runs, 1 + len(points))
@@ -289,35 +293,48 @@ class Run:
 
     def __init__(self, game: Game, agent: str | Agent, seed: int, points: NDArray[np.int64]) -> None:
         self.game, self.seed, self.steps = game, seed, np.diff(points, prepend=0).tolist()
-        self.joint = _joint_agent(agent, game)
-        self.agent = Asked(self.joint, agent if isinstance(agent, str) else "")
-        if self.joint.simulations or self.joint.seconds:
-            raise UnseenError(f"agent {self.joint.name!r}: here it is said by `simulations` alone how many it makes.")
+        self.searching = _searching_agent(agent, game)
+        self.agent = Asked(self.searching, agent if isinstance(agent, str) else "")
+        is_joint = isinstance(self.searching, JointSearchAgent)
+        self.form = None if is_joint else form_for(game, symmetric=False, progress=False)
+        if self.searching.simulations or self.searching.seconds:
+            raise UnseenError(f"agent {self.searching.name!r}: here it is said by `simulations` alone how many it makes.")
 
     def __call__(self, task: int) -> Floats:
         """Simulations, and the exploitability after each step."""
         self.agent.begin(self.game, 0, seeds(self.seed, task)[1])
-        searcher, found = self.joint.searcher, [float(sum(self.steps))]
+        searcher, found = self.searching.searcher, [float(sum(self.steps))]
+        if self.form is not None:
+            searcher.begin_at(at_start(self.game))
         for step in self.steps:
             searcher.run(step)
-            low, high = searcher.worst_case()
-            found.append(high - low)
+            if self.form is None:
+                low, high = searcher.worst_case()
+                found.append(high - low)
+            else:
+                plans = [tree.plan(tree.behaviour(self.agent.gathered(tree))) for tree in self.form.players]
+                found.append(self.form.evaluate_plans(plans[0], plans[1]).exploitability)
         return np.array(found)
 
 
 # What both need -------------------------------------------------------------------------------------------------------------
 
 
-def _check(game: Game, agent: str | Agent) -> str:
-    """The name of an agent that can do this."""
-    check_open(game, "a search over joint moves")
+def _check(game: Game, agent: str | Agent, method: str) -> str:
+    """The name of an agent that can do this: for `convergence` any that searches, for `depth` one over joint moves."""
     if not isinstance(agent, str):
-        return _joint_agent(agent, game).name
-    check_agent(agent, game)
-    name = agent.split("(")[0].strip()
-    if name in AGENTS and name not in JOINT:
-        raise _not_joint(agent)
-    return agent
+        name, is_known, is_joint, is_search = agent.name, True, isinstance(agent, JointSearchAgent), isinstance(agent, SearchAgent)
+    else:
+        check_agent(agent, game)
+        name = agent.split("(")[0].strip()
+        is_known, is_joint, is_search = name in AGENTS, name in JOINT, name in SEARCHES
+    if method == "depth" or is_joint:
+        check_open(game, "a search over joint moves", "; for other games there is --method convergence of oos, vr_oos or ismcts")
+    if is_known and not is_search:
+        raise _not_searching(name)
+    if is_known and method == "depth" and not is_joint:
+        raise _not_joint(name)
+    return agent if isinstance(agent, str) else name
 
 
 @contextmanager
@@ -343,6 +360,17 @@ def _joint_agent(agent: str | Agent, game: Game) -> JointSearchAgent:
     if not isinstance(made, JointSearchAgent):
         raise _not_joint(made.name)
     return made
+
+
+def _searching_agent(agent: str | Agent, game: Game) -> SearchAgent:
+    made = make_agent(agent, game) if isinstance(agent, str) else agent
+    if not isinstance(made, SearchAgent):
+        raise _not_searching(made.name)
+    return made
+
+
+def _not_searching(name: str) -> UnseenError:
+    return UnseenError(f"agent {name!r}: it does not search by simulations, as {', '.join(SEARCHES)} do.")
 
 
 def _not_joint(name: str) -> UnseenError:

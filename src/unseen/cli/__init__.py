@@ -8,11 +8,8 @@ import sys
 import threading
 from typing import Any
 
-# Importing them registers their commands, in the order in which `unseen --help` lists them.
-# isort: off
-from unseen.cli import games, exact, solving, searching, learning  # noqa: F401
+from unseen.cli import exact, games, learning, searching, solving  # noqa: F401  (importing them registers their commands)
 from unseen.cli.common import app
-# isort: on
 
 
 def main() -> None:
@@ -20,7 +17,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal that cannot show a card or die shows a question mark
     sys.unraisablehook = _interrupt_again
-    app()
+    app(prog_name="unseen")
 
 
 def _interrupt_again(lost: Any) -> None:

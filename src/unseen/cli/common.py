@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import glob
+import inspect
 import json
 import os
 import sys
@@ -13,29 +15,88 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
 from unseen.errors import UnseenError
 from unseen.game import Game
+from unseen.loading import game_names
 from unseen.show.results import Result, facts
 from unseen.version import __version__
 
 if TYPE_CHECKING:
     from unseen.tabular.strategy import Strategy
 
+GROUPS = {
+    "Games": ("games", "info", "check", "playthrough", "bench"),
+    "Solving": ("value", "solve", "algorithms", "exploitability", "strategy", "plot"),
+    "Playing and searching": ("play", "match", "tournament", "agents", "measure", "extract", "compare"),
+    "Learning": ("learn",),
+    "Papers": ("reproduce",),
+}
+"""The commands as `unseen --help` lists them; a test sees to it that each is there."""
+
+
+class Grouped(TyperGroup):
+    """The command line: its help has the commands in groups, each with the whole first sentence of its text."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        every = [name for names in GROUPS.values() for name in names]
+        for group, names in GROUPS.items():
+            with formatter.section(group):
+                texts = {name: inspect.cleandoc(self.commands[name].help or "") for name in names}
+                rows = [(name.ljust(max(map(len, every))), first_sentence(text)) for name, text in texts.items()]
+                formatter.write_dl(rows)
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a docstring."""
+    return " ".join(text.split("\n\n")[0].split()).partition(". ")[0].rstrip(".") + "."
+
+
 app = typer.Typer(
-    help="Games of imperfect information: check them, solve them, search them, and measure it all exactly.",
-    no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None,
+    help="Games of imperfect information: check them, solve them, search them, and measure it all exactly.", cls=Grouped,
+    no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False, rich_markup_mode=None,
 )  # fmt: skip
 console = Console()
 INTERRUPTED = 130
 
-GameName = Annotated[str, typer.Argument(metavar="GAME", help="A name, name(parameter=value, ...), or path/to/file.py:ClassName.")]
+
+def complete_game(incomplete: str) -> list[str]:
+    """What the name of a game can go on to: those of the library, and files with games of one's own."""
+    return [name for name in game_names() if name.startswith(incomplete)] or files(incomplete, ".py")
+
+
+def files(incomplete: str, *endings: str) -> list[str]:
+    """The folders, and the files with one of these `endings`, that a path can go on to."""
+    paths = sorted(glob.glob(glob.escape(incomplete) + "*"))
+    return [path + "/" * os.path.isdir(path) for path in paths if os.path.isdir(path) or path.endswith(endings)]
+
+
+def complete_agent(incomplete: str) -> list[str]:
+    """What the name of an agent can go on to: those of the library, and files of agents and strategies."""
+    from unseen.arena.names import AGENTS
+
+    return [name for name in AGENTS if name.startswith(incomplete)] or files(incomplete, ".py", ".strategy")
+
+
+GameName = Annotated[
+    str,
+    typer.Argument(
+        metavar="GAME", help="A name, name(parameter=value, ...), or path/to/file.py:ClassName.", autocompletion=complete_game
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Seed = Annotated[int, typer.Option(min=0, help="Seed of all random choices.")]
 StrategyName = Annotated[str, typer.Option("--strategy", help="A strategy file, or 'uniform'.")]
-Streamed = Annotated[bool, typer.Option("--streamed", help="Walk the game for each answer instead of storing its payoffs.")]
-Reduced = Annotated[bool, typer.Option("--reduced", help="Leave out mirror images and settled endings; bundle last moves.")]
+Streamed = Annotated[
+    bool | None,
+    typer.Option("--streamed/--stored", help="Walk the game for each answer, or store its payoffs. Default: what fits the game."),
+]
+Reduced = Annotated[
+    bool | None,
+    typer.Option("--reduced/--whole", help="Leave out mirror images and settled endings, or nothing. Default: what fits the game."),
+]
 Workers = Annotated[
     int | None, typer.Option(min=1, help="Processes or threads to use (otherwise one a core); the result is the same.")
 ]

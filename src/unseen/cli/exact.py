@@ -47,7 +47,7 @@ def value(
     workers: Workers = None, picture: Picture = None, force: Force = False, memory: Memory = None, as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Solve a game exactly: its value to the first player and an equilibrium.
+    """Solve a game exactly: its value and an equilibrium.
 
     A game whose players choose at the same time and know all else is solved state by state, backwards (induction); others, and any
     whose strategy is to be saved, by the linear program of the sequence form (lp).
@@ -89,11 +89,11 @@ def _by_induction(
 
 def _by_program(game: Game, out: Path | None, picture: Path | None, memory: float | None, as_json: bool, force: bool) -> None:
     from unseen.exact.equilibrium import solve_exactly
-    from unseen.exact.sequence_form import SequenceForm
+    from unseen.exact.ways import stored_form
 
     if out is not None and out.suffix == ".values":
         raise UnseenError(f"out is {str(out)!r}, but the linear program gives a strategy; name it otherwise than .values.")
-    form = SequenceForm(game, memory=in_bytes(memory))
+    form = stored_form(game, memory=in_bytes(memory))
     with console_status(f"solving the linear program of {game.name}"):
         found = interruptible(lambda: solve_exactly(form))
     if out is not None:
@@ -105,18 +105,22 @@ def _by_program(game: Game, out: Path | None, picture: Path | None, memory: floa
 
 @command
 def exploitability(
-    game: GameName, strategy: StrategyName, streamed: Streamed = False, reduced: Reduced = False, memory: Memory = None,
+    game: GameName, strategy: StrategyName, streamed: Streamed = None, reduced: Reduced = None, memory: Memory = None,
     as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
-    """The exact exploitability of a strategy: both best-response values and their sum."""
+    """Compute the exact exploitability of a strategy.
+
+    That is the sum of both best-response values. The sequence form is stored, streamed or reduced, as suits the game.
+    """
     from dataclasses import replace
 
-    from unseen.exact.sequence_form import SequenceForm
+    from unseen.exact.ways import form_for
 
     loaded = loading.load(game)
     profile = read_strategy(strategy, loaded)
-    found = SequenceForm(loaded, streamed, memory=in_bytes(memory), reduced=reduced).evaluate(profile)
-    if strategy == "uniform":  # even everywhere is what it says
+    form = form_for(loaded, [profile], streamed=streamed, reduced=reduced, memory=in_bytes(memory))
+    found = form.evaluate(profile)
+    if strategy == "uniform":  # uniform everywhere is what it says
         found = replace(found, missing=0)
     show_result(as_json, found, the_strategy=strategy)
 

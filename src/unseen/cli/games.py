@@ -32,11 +32,25 @@ def games(as_json: AsJson = False, debug: Debug = False) -> None:
 
 
 @command
-def info(game: GameName, workers: Workers = None, memory: Memory = None, as_json: AsJson = False, debug: Debug = False) -> None:
-    """Count the histories and information sets of a game."""
-    from unseen.exact.info import info as count
+def info(
+    game: GameName,
+    full: Annotated[bool, typer.Option("--full", help="Walk the whole game, however long that takes.")] = False,
+    workers: Workers = None, memory: Memory = None, as_json: AsJson = False, debug: Debug = False,
+) -> None:  # fmt: skip
+    """Count the histories and information sets of a game.
 
-    show_result(as_json, count(game, workers=workers, memory=in_bytes(memory)))
+    A game with more than some billions of histories is estimated by random games instead, unless --full is given.
+    """
+    from unseen.exact.info import info as count
+    from unseen.exact.info import too_long
+    from unseen.exact.size import estimate_size
+
+    loaded = loading.load(game)
+    if not full and too_long(loaded) is not None:
+        size = estimate_size(loaded)
+        show_result(as_json, size, not_walked=f"that takes {size.walking_time}; --full does so anyway")
+    else:
+        show_result(as_json, count(loaded, full=True, workers=workers, memory=in_bytes(memory)))
 
 
 @command
@@ -47,7 +61,10 @@ def check(
     seconds: Annotated[float, typer.Option(min=0.0, help="Then walk it in compiled code, indices checked, for so long.")] = 10.0,
     seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Check that a game keeps the protocol; exit with code 1 if not."""
+    """Check that a game keeps the protocol.
+
+    The exit code is 1 if it does not.
+    """
     from unseen.testing import find_faults
 
     loaded = loading.load(game)
@@ -80,7 +97,7 @@ def check(
 
 @command
 def playthrough(game: GameName, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False) -> None:
-    """Log one random game, move by move, with all that each player sees."""
+    """Log a random game, move by move, as each player sees it."""
     from unseen.show import playthrough as logs
 
     log = logs.playthrough(loading.load(game), seed)
@@ -92,7 +109,10 @@ def bench(
     game: Annotated[str, typer.Argument(metavar="GAME", help="The game to measure.")] = "liars_dice",
     seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Measure the speed of a game here, beside OpenSpiel if it is installed."""
+    """Measure how fast a game runs here.
+
+    OpenSpiel is measured beside it, if it is installed.
+    """
     from unseen.bench import as_table
     from unseen.bench import bench as measure
 

@@ -31,7 +31,10 @@ def learn(
     snapshot_every: Annotated[int, typer.Option(min=0, help="Keep a copy of the network after so many iterations; 0: none.")] = 0,
     workers: Workers = None, cluster: ClusterAddress = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Train a network by ExIt-OOS: it imitates a search that it helps. Ctrl-C keeps what was learnt; --resume goes on."""
+    """Train a network that imitates a search (ExIt-OOS).
+
+    The search plays its simulations out by the network. Ctrl-C keeps what was learnt; --resume goes on.
+    """
     from unseen.learning import job
 
     asked: dict[str, Any] = {"simulations": simulations, "layers": layers}

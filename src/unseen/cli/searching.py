@@ -19,6 +19,7 @@ from unseen.cli.common import (
     Seed,
     Workers,
     command,
+    complete_agent,
     console,
     place,
     show,
@@ -27,7 +28,12 @@ from unseen.cli.common import (
 from unseen.errors import UnseenError
 
 AgentName = Annotated[
-    str, typer.Argument(metavar="AGENT", help="random, 'oos(seconds=1)', a strategy file, 'path/to/file.py:ClassName(p=0.5)'...")
+    str,
+    typer.Argument(
+        metavar="AGENT",
+        help="random, 'oos(seconds=1)', a strategy file, or 'agents.py:Honest(p=0.5)'.",
+        autocompletion=complete_agent,
+    ),
 ]
 Simulations = Annotated[int, typer.Option(min=0, help="Simulations for a move of agents that do not say; 0: 100,000.")]
 Seconds = Annotated[float, typer.Option(min=0.0, help="Seconds for a move of agents that do not say, instead.")]
@@ -39,15 +45,16 @@ MaybeSeed = Annotated[
     int | None, typer.Option(min=0, help="Seed of random choices; an exact result needs one only if an agent draws random numbers.")
 ]
 METHOD_HELP = (
-    "stitching: search at every information set; aggregate: along random games; root: once, at the start; depth: the same, "
+    "extraction: ask each different question once, for agents without random numbers; stitching: search "
+    "at every information set; aggregate: along random games; root: once, at the start; depth: the same, "
     "followed for --depth moves, against exact values; convergence: how root falls with simulations; loss: what a game is expected "
-    "to lose against optimal play."
+    "to lose against optimal play. Default: extraction where that is possible, otherwise stitching."
 )
 
 
 @command
 def agents(as_json: AsJson = False, debug: Debug = False) -> None:
-    """List the agents of `match`, `measure` and `play` with their options."""
+    """List the agents and their options."""
     from unseen.arena.names import AGENTS
 
     table = Table("agent", "what it is", "options")
@@ -79,7 +86,10 @@ def match(
     force: Force = False, workers: Workers = None, cluster: ClusterAddress = None, seed: Seed = 0, as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Let two agents play against each other. Ctrl-C keeps the games played."""
+    """Let two agents play against each other.
+
+    Ctrl-C keeps the games played.
+    """
     from unseen.arena import matches
     from unseen.arena.sprt import SPRT
 
@@ -96,7 +106,7 @@ def match(
 @command
 def measure(
     game: GameName, agent: AgentName,
-    method: Annotated[str, typer.Option(help=METHOD_HELP)] = "stitching",
+    method: Annotated[str | None, typer.Option(help=METHOD_HELP)] = None,
     games: Annotated[
         int, typer.Option("--games", "--matches", min=1, help="Games; of depth, searches at each start; of convergence, runs.")
     ] = 100,
@@ -113,7 +123,10 @@ def measure(
     force: Force = False, workers: Workers = None, cluster: ClusterAddress = None, seed: Seed = 0, as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:  # fmt: skip
-    """The exact exploitability of the strategy that a searching agent plays. Ctrl-C evaluates what there is."""
+    """Measure exactly how exploitable an agent is.
+
+    Ctrl-C evaluates what there is.
+    """
     from unseen.run import checkpoint
     from unseen.run.files import check_outputs
     from unseen.show.figures import PICTURE, check_picture, save_picture
@@ -125,7 +138,7 @@ def measure(
     }  # fmt: skip
     for name, (owners, given) in belongs.items():
         if given not in (None, []) and method not in owners:
-            raise UnseenError(f"--{name} is for --method {' or '.join(owners)}, not for {method}.")
+            raise UnseenError(f"--{name} is for --method {' or '.join(owners)}, not for {method or 'extraction or stitching'}.")
     if out is not None and method in ("depth", "convergence", "loss"):
         raise UnseenError(f"--out saves a strategy, and --method {method} makes none.")
     _check_keep(keep, resume)
@@ -156,10 +169,10 @@ def measure(
             save_picture(curve.figure(), picture, force)
         show_result(as_json, curve, the_picture_is_in=picture)
     else:
-        from unseen.arena.measures import measure
+        from unseen.arena.measured import measure
 
         found = measure(game, agent, method, games=games, budget=budget, **work)
-        if not found.searches:
+        if not found.searches and not found.is_complete:
             raise KeyboardInterrupt
         if out is not None:
             found.strategy.save(out, force)
@@ -175,7 +188,10 @@ def extract(
     force: Force = False, workers: Workers = None, cluster: ClusterAddress = None, seed: MaybeSeed = None, as_json: AsJson = False,
     debug: Debug = False,
 ) -> None:  # fmt: skip
-    """The whole strategy of an agent: it is asked at every information set. Ctrl-C saves what there is."""
+    """Save what an agent plays at every information set.
+
+    Ctrl-C saves what there is.
+    """
     from unseen.arena import extraction
     from unseen.run import checkpoint
     from unseen.run.files import check_outputs
@@ -190,12 +206,18 @@ def extract(
 
 @command
 def compare(
-    game: GameName, agents: Annotated[list[str], typer.Argument(metavar="AGENT...", help="Agents, or files of strategies.")],
+    game: GameName,
+    agents: Annotated[
+        list[str], typer.Argument(metavar="AGENT...", help="Agents, or files of strategies.", autocompletion=complete_agent)
+    ],
     games: Annotated[int, typer.Option(min=0, help="Games to play for each pair; 0: what is expected, exactly.")] = 0,
     simulations: Simulations = 0, seconds: Seconds = 0.0,
     workers: Workers = None, cluster: ClusterAddress = None, seed: MaybeSeed = None, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Every agent against every one in both seats: mean payoff, wins, draws and losses, exactly or by playing."""
+    """Compare every pair of agents, exactly or by playing.
+
+    The table has mean payoffs, wins, draws and losses.
+    """
     from unseen.arena import comparison
 
     found = comparison.compare(
@@ -206,7 +228,10 @@ def compare(
 
 @command
 def tournament(
-    game: GameName, agents: Annotated[list[str], typer.Argument(metavar="AGENT...", help="At least two; or files of strategies.")],
+    game: GameName,
+    agents: Annotated[
+        list[str], typer.Argument(metavar="AGENT...", help="At least two; or files of strategies.", autocompletion=complete_agent)
+    ],
     games: Annotated[int, typer.Option(min=1, help="Games for each pair, in pairs with the same chance, seats changed.")] = 100,
     others: Annotated[list[str] | None, typer.Option("--game", help="A further game; may be given several times.")] = None,
     out: Annotated[Path | None, typer.Option(help="A folder for the record of all games and a page of results.")] = None,
@@ -221,7 +246,10 @@ def tournament(
     limit: Limit = None, forfeits: Forfeits = False,
     workers: Workers = None, cluster: ClusterAddress = None, seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Let every agent play against every one, and rate them. Ctrl-C keeps the games played; --resume goes on."""
+    """Let every agent play against every one, and rate them.
+
+    Ctrl-C keeps the games played; --resume goes on.
+    """
     from unseen.arena import tournament as arena
     from unseen.arena.sprt import SPRT
 

@@ -28,9 +28,16 @@ from unseen.errors import UnseenError
 from unseen.show.results import number
 
 
+def complete_algorithm(incomplete: str) -> list[str]:
+    """What the name of an algorithm can go on to."""
+    from unseen.solving.algorithms import ALGORITHMS
+
+    return [name for name in ALGORITHMS if name.startswith(incomplete)]
+
+
 @command
 def algorithms(as_json: AsJson = False, debug: Debug = False) -> None:
-    """List the algorithms of `solve` with their options."""
+    """List the algorithms of `solve` and their options."""
     from unseen.solving.algorithms import ALGORITHMS
 
     table = Table("algorithm", "what it is", "an iteration", "options")
@@ -49,7 +56,9 @@ def algorithms(as_json: AsJson = False, debug: Debug = False) -> None:
 @command
 def solve(
     game: GameName,
-    algorithm: Annotated[str, typer.Option(help="Such as cfr+, dcfr, 'outcome_sampling(epsilon=0.6)'.")] = "dcfr",
+    algorithm: Annotated[
+        str, typer.Option(help="Such as cfr+, dcfr, 'outcome_sampling(epsilon=0.6)'.", autocompletion=complete_algorithm)
+    ] = "dcfr",
     iterations: Annotated[int | None, typer.Option(help="Stop after so many iterations.")] = None,
     seconds: Annotated[float | None, typer.Option(help="Stop after so many seconds of solving.")] = None,
     nodes: Annotated[int | None, typer.Option(help="Stop after visiting so many histories.")] = None,
@@ -60,10 +69,13 @@ def solve(
     resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint, if there is one.")] = False,
     checkpoint_seconds: Annotated[float, typer.Option(min=0.01, help="Seconds between checkpoints.")] = 30.0,
     evaluate: Annotated[bool, typer.Option(help="Evaluate exactly on the way, which enumerates the game.")] = True,
-    streamed: Streamed = False, reduced: Reduced = False, memory: Memory = None, force: Force = False, seed: Seed = 0,
+    streamed: Streamed = None, reduced: Reduced = None, memory: Memory = None, force: Force = False, seed: Seed = 0,
     as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Solve a game by regret minimisation, as closely as asked for. Ctrl-C keeps what there is."""
+    """Solve a game as closely as asked, by regret minimisation.
+
+    Ctrl-C keeps what there is.
+    """
     from unseen.run.checkpoint import KIND as CHECKPOINT
     from unseen.run.files import check_outputs
     from unseen.solving import job
@@ -73,7 +85,7 @@ def solve(
         raise UnseenError("--resume needs --out, beside which the checkpoint is kept, or --checkpoint.")
     beside = None if out is None else out.parent / f"{out.name}.checkpoint"
     save = checkpoint or beside
-    job.check(algorithm, {"iterations": iterations, "seconds": seconds, "nodes": nodes, "until": until}, evaluate, reduced)
+    job.check(algorithm, {"iterations": iterations, "seconds": seconds, "nodes": nodes, "until": until}, evaluate, bool(reduced))
     check_outputs([(out, STRATEGY), (log, job.LOG), (save, CHECKPOINT)], force)
     if resume and save is not None and not save.exists():
         print(f"unseen: there is no checkpoint {save}, so this begins anew.", file=sys.stderr)
@@ -99,7 +111,10 @@ def plot(
     against: Annotated[str, typer.Option(help="nodes, iterations, seconds, or all three.")] = "all",
     as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Draw how solvers converged: exploitability against work, on logarithmic axes, several runs in one picture."""
+    """Draw how solvers converged, from their logs.
+
+    Exploitability against work, on logarithmic axes, several runs in one picture.
+    """
     from unseen.run.logs import AXES, read_log
     from unseen.show import convergence
     from unseen.show.figures import check_picture, save_picture
@@ -126,9 +141,10 @@ def reproduce(
     nodes: Annotated[int | None, typer.Option(min=1000, help="mccfr: histories that each algorithm may visit.")] = None,
     seed: Seed = 0, as_json: AsJson = False, debug: Debug = False,
 ) -> None:  # fmt: skip
-    """Run a paper's experiments again and write a page: its tables and figures, and which claims held.
+    """Run a paper's experiments again, and write a page.
 
-    Runs that are complete in the folder are not done again, so an experiment that was stopped goes on.
+    The page has the paper's tables and figures, and says which of its claims held. Runs that are complete in the folder are not
+    done again, so an experiment that was stopped goes on.
     """
     from unseen.reproduce import exit_oos, mccfr, oos, oos_matches, ppp, smmcts
     from unseen.reproduce.page import page_name

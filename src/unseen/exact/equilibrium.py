@@ -17,8 +17,9 @@ from scipy.sparse import coo_array, csr_array, hstack
 
 from unseen.errors import UnseenError
 from unseen.exact.payoffs import StoredPayoffs
-from unseen.exact.sequence_form import Evaluation, SequenceForm, as_form
+from unseen.exact.sequence_form import Evaluation, SequenceForm
 from unseen.exact.treeplex import Floats, Treeplex
+from unseen.exact.ways import stored_form
 from unseen.game import Game
 from unseen.show.results import Result, number
 from unseen.tabular.strategy import Strategy
@@ -48,7 +49,7 @@ class Equilibrium(Result):
     def as_dict(self) -> dict[str, Any]:
         return {
             "game": self.title, "value": self.value, "best_response": list(self.evaluation.best_response),
-            "exploitability": self.exploitability,
+            "exploitability": self.exploitability, "form": self.evaluation.form,
         }  # fmt: skip
 
     def rows(self) -> dict[str, Any]:
@@ -66,7 +67,7 @@ class Equilibrium(Result):
 
 def solve_exactly(game: SequenceForm | Game | str) -> Equilibrium:
     """The value of `game` and an equilibrium, by one linear program. `game` may be its sequence form, if there is one already."""
-    form = as_form(game)
+    form = stored_form(game)
     if not isinstance(form.payoffs, StoredPayoffs):
         raise UnseenError(
             f"{form.game.spec}: the linear program needs all payoffs stored; build SequenceForm without streamed or reduced."

@@ -7,11 +7,16 @@ from typing import Any
 
 from unseen.enumeration.walker import Enumeration
 from unseen.enumeration.whole import enumerate_game
+from unseen.errors import UnseenError
+from unseen.exact.size import Size, glance
 from unseen.exact.treeplex import treeplex
 from unseen.game import Game
 from unseen.loading import load
 from unseen.run.progress import Progress
 from unseen.show.results import Result, per_player
+
+PATIENCE = 5e9
+"""Histories beyond which a game is only walked if that is asked for: some minutes."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,13 +53,27 @@ class Info(Result):
         }
 
 
+def too_long(game: Game) -> Size | None:
+    """The estimated size of a game, if walking all of it would take too long to begin unasked; otherwise None."""
+    size = glance(game)
+    return size if size.histories.mean > PATIENCE else None
+
+
 def info(
-    game: Game | str, *, workers: int | None = None, memory: int | None = None, progress: Progress | bool | None = None
+    game: Game | str, *, full: bool = False, workers: int | None = None, memory: int | None = None,
+    progress: Progress | bool | None = None,
 ) -> Info:  # fmt: skip
     """Count the histories and information sets of `game` by walking all of it.
 
-    `workers` threads walk a large game (otherwise as many as there are cores), in up to `memory` bytes (otherwise 80% of what
-    there is). `progress`: None shows a bar if a person is watching, True always, False never; a function is called with the
-    number of histories.
+    A game with billions of histories is refused unless `full` is True; `estimate_size` says at once how large it is. `workers`
+    threads walk a large game (otherwise as many as there are cores), in up to `memory` bytes (otherwise 80% of what there is).
+    `progress`: None shows a bar if a person is watching, True always, False never; a function is called with the number of
+    histories.
     """
-    return Info(enumerate_game(load(game), workers=workers, memory=memory, progress=progress))
+    game = load(game)
+    if not full and (size := too_long(game)) is not None:
+        raise UnseenError(
+            f"{game.spec} has {size.histories} histories, and walking them takes {size.walking_time}; full=True does so anyway, "
+            "and unseen.estimate_size estimates how large a game is."
+        )
+    return Info(enumerate_game(game, workers=workers, memory=memory, progress=progress))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.enumeration.symmetry import images_of, reduction
+from unseen.enumeration.symmetry import Reduction, images_of, reduction
 from unseen.enumeration.walker import Enumeration
 from unseen.enumeration.whole import enumerate_game
 from unseen.errors import UnseenError
@@ -35,6 +35,8 @@ class Evaluation(Result):
     """The expected payoff of player 0 when both follow the profile."""
     missing: int = 0
     """Information sets that the strategy said nothing about, where it was taken to choose evenly."""
+    form: str = ""
+    """The sequence form that it was computed on: stored, streamed, reduced, or reduced and streamed."""
 
     @property
     def exploitability(self) -> float:
@@ -52,7 +54,7 @@ class Evaluation(Result):
     def as_dict(self) -> dict[str, Any]:
         return {
             "game": self.game.spec, "best_response": list(self.best_response), "exploitability": self.exploitability,
-            "value": self.value, "missing_infosets": self.missing,
+            "value": self.value, "missing_infosets": self.missing, "form": self.form,
         }  # fmt: skip
 
     def rows(self) -> dict[str, Any]:
@@ -63,8 +65,18 @@ class Evaluation(Result):
             "value of the profile to the first player": number(self.value),
         }
         if self.missing:
-            rows["information sets not in the strategy (taken as even)"] = f"{self.missing:,}"
-        return rows
+            rows["information sets not in the strategy (taken as uniform)"] = f"{self.missing:,}"
+        return rows | ({"sequence form": self.form} if self.form else {})
+
+
+class Asymmetric(UnseenError):
+    """A strategy does not respect the symmetries of a reduced form."""
+
+
+def reduction_for(game: Game, streamed: bool, reduced: bool) -> Reduction | None:
+    """What the walk for a sequence form leaves out."""
+    knows_endings = type(game).settled is not Game.settled
+    return reduction(game, stops_settled=True, symmetric=reduced) if reduced or (streamed and knows_endings) else None
 
 
 class SequenceForm:
@@ -85,10 +97,10 @@ class SequenceForm:
         reduced: bool = False, found: Enumeration | None = None,
     ) -> None:  # fmt: skip
         self.game = load(game)
+        self.is_streamed, self.is_reduced = streamed, reduced
         self.kind = "reduced" if reduced else "settled" if streamed else "whole"
         """Which information sets it has: all, those before endings are settled, or one for all images of these."""
-        knows_endings = type(self.game).settled is not Game.settled
-        less = reduction(self.game, stops_settled=True, symmetric=reduced) if reduced or (streamed and knows_endings) else None
+        less = reduction_for(self.game, streamed, reduced)
         found = found or enumerate_game(self.game, store=not streamed, progress=progress, memory=memory, reduced=less)
         self.histories, self.terminals, self.longest = found.histories, found.terminals, found.longest
         self.players = (treeplex(found, 0), treeplex(found, 1))
@@ -101,6 +113,11 @@ class SequenceForm:
             self.payoffs = BundledPayoffs(found, less)
         else:
             self.payoffs = StoredPayoffs(found)
+
+    @property
+    def way(self) -> str:
+        """How it is held, in a word: stored, streamed, reduced, or reduced and streamed."""
+        return " and ".join(["reduced"] * self.is_reduced + ["streamed"] * self.is_streamed) or "stored"
 
     @property
     def infosets(self) -> tuple[int, int]:
@@ -159,7 +176,7 @@ class SequenceForm:
         together, copies = np.bincount(images.cell, probability), np.bincount(images.cell, images.share)
         mean = together / copies  # each image's share adds up to one, so copies counts the images of the set
         if np.abs(mean[images.cell] * images.share - probability).max(initial=0.0) > SYMMETRIC:
-            raise UnseenError("the strategy does not respect the game's symmetries, so a reduced form cannot hold it.")
+            raise Asymmetric("the strategy does not respect the game's symmetries, so a reduced form cannot hold it.")
         first, second = (np.concatenate([[1.0], mean[self.player_of_cell == player]]) for player in (0, 1))
         return first, second, missing
 
@@ -211,28 +228,4 @@ class SequenceForm:
         """
         values = self.payoffs.both(plan0, plan1)
         best0, best1 = (tree.best_response(v)[0] for tree, v in zip(self.players, values, strict=True))
-        return Evaluation(self.game, (best0, best1), float(plan0 @ values[0]), missing)
-
-
-def exploitability(game: SequenceForm | Game | str, strategy: Strategy, *, streamed: bool = False, reduced: bool = False) -> float:
-    """The exact exploitability of `strategy`: the sum of both players' best-response values against it.
-
-    `game` is the game or, to save building it again, its sequence form. `streamed` walks the game instead of storing its payoffs,
-    `reduced` leaves out mirror images and settled endings (see `SequenceForm`). For more than the sum: `SequenceForm.evaluate`.
-    """
-    return as_form(game, streamed, reduced).evaluate(strategy).exploitability
-
-
-def best_response(
-    game: SequenceForm | Game | str, player: int, strategy: Strategy, *, streamed: bool = False, reduced: bool = False
-) -> Strategy:
-    """The profile in which `player` (0 or 1) plays a best response to the other's part of `strategy`, which stays as it is.
-
-    `game`, `streamed` and `reduced` are as for `exploitability`.
-    """
-    return as_form(game, streamed, reduced).best_response(player, strategy)[1]
-
-
-def as_form(game: SequenceForm | Game | str, streamed: bool = False, reduced: bool = False) -> SequenceForm:
-    """The sequence form of a game, made if it is not one already."""
-    return game if isinstance(game, SequenceForm) else SequenceForm(game, streamed=streamed, reduced=reduced)
+        return Evaluation(self.game, (best0, best1), float(plan0 @ values[0]), missing, self.way)

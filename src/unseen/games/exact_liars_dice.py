@@ -47,7 +47,7 @@ class ExactLiarsDice(Game):
     num_outcomes = FACES
 
     @property
-    def max_length(self) -> int:  # type: ignore[override]
+    def max_length(self) -> int:
         return 13 if self.dice == 1 else 15
 
     def start(self, s):
@@ -141,7 +141,7 @@ class ExactLiarsDice(Game):
         return 1.0 if s.winner == who else -1.0
 
     @property
-    def encoding_size(self) -> int:  # type: ignore[override]
+    def encoding_size(self) -> int:
         return 5 + 2 * MAX_DICE + 3 + FACES + 1
 
     def encode(self, s, who, out):

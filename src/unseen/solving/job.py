@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from math import ceil, inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from unseen.enumeration.walker import MEMORY_SHARE, machine_memory
 from unseen.errors import UnseenError
 from unseen.exact.sequence_form import Evaluation, SequenceForm
+from unseen.exact.ways import form_for
 from unseen.game import Game
 from unseen.loading import load
 from unseen.run import checkpoint
@@ -62,6 +63,8 @@ class Solved(Result):
     trouble: str = ""
     """Why the last checkpoint or line of the log could not be written, if it could not. What was written before is still there."""
     seed: int = 0
+    form: str = ""
+    """The sequence form that it worked on or was evaluated on (see `Evaluation`), if there was one."""
 
     @property
     def last(self) -> Point:
@@ -87,7 +90,10 @@ class Solved(Result):
         return f"{self.last.iterations:,} iterations{measured}"
 
     def as_dict(self) -> dict[str, Any]:
-        return {"game": self.strategy.game.spec, "algorithm": self.algorithm, **asdict(self.last), "stopped": self.stopped}
+        return {
+            "game": self.strategy.game.spec, "algorithm": self.algorithm, **asdict(self.last), "stopped": self.stopped,
+            "form": self.form or None,
+        }  # fmt: skip
 
     def rows(self) -> dict[str, Any]:
         last = self.last
@@ -100,6 +106,8 @@ class Solved(Result):
             rows["best responses"] = per_player(last.best_response, ".6g")
             rows["exploitability (sum of both)"] = number(last.exploitability)
             rows["value of the profile to the first player"] = number(last.value)
+        if self.form:
+            rows["sequence form"] = self.form
         return rows
 
     def figure(self) -> Figure:
@@ -113,7 +121,7 @@ Watcher = Callable[[Point], None]
 
 def solve(
     game: Game | str, algorithm: str = "dcfr", *, iterations: int | None = None, seconds: float | None = None,
-    nodes: int | None = None, until: float | None = None, seed: int = 0, streamed: bool = False, reduced: bool = False,
+    nodes: int | None = None, until: float | None = None, seed: int = 0, streamed: bool | None = None, reduced: bool | None = None,
     evaluate: bool = True, log: Path | str | None = None, save: Path | None = None, save_every: float = 30.0, resume: bool = False,
     watch: Watcher | None = None, progress: bool | None = None, memory: int | None = None, form: SequenceForm | None = None,
     force: bool = False,
@@ -124,7 +132,8 @@ def solve(
     - `algorithm`: its name, perhaps with options: `"cfr+"`, `"outcome_sampling(epsilon=0.6)"`. `unseen algorithms` lists them.
     - `iterations`, `seconds`, `nodes` (histories visited), `until` (an exploitability): the limits, of which there must be one.
     - `seed`: of all random choices.
-    - `streamed`: walk the game instead of storing its payoffs; `reduced`: leave out mirror images and settled endings.
+    - `streamed`: walk the game instead of storing its payoffs; `reduced`: leave out mirror images and settled endings. Unless one
+      of them is given, the sequence form is what fits the game.
     - `evaluate`: compute the exact exploitability on the way. If False, algorithms that sample the game need not enumerate it.
     - `log`: a file that gets a line of JSON for each evaluation; `unseen plot` draws it.
     - `save`: a file in which the state of the solver is kept every `save_every` seconds and at the end; `resume` goes on from
@@ -137,10 +146,11 @@ def solve(
     """
     game = load(game)
     limits = {"iterations": iterations, "seconds": seconds, "nodes": nodes, "until": until}
-    check(algorithm, limits, evaluate, reduced)
+    check(algorithm, limits, evaluate, bool(reduced))
     check_outputs([(log, LOG), (save, checkpoint.KIND)], force)
     if form is None and (evaluate or needs_form(algorithm)):
-        form = SequenceForm(game, streamed=streamed, reduced=reduced, progress=progress, memory=memory)
+        is_symmetric = needs_form(algorithm)  # what samples the whole game learns each image for itself
+        form = form_for(game, streamed=streamed, reduced=reduced, symmetric=is_symmetric, memory=memory, progress=progress)
     solver = make_solver(algorithm, game, form, seed)
     if isinstance(solver, SamplingSolver):
         solver.memory = int(MEMORY_SHARE * machine_memory()) if memory is None else memory
@@ -152,7 +162,8 @@ def solve(
             job.take_up()
         if save is not None:
             job.write()  # now rather than after hours: is there a place for it?
-        return job.run()
+        found = job.run()
+        return found if form is None else replace(found, form=form.way)
 
 
 class _Log:

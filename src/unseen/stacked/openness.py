@@ -19,12 +19,12 @@ MOVES = 400
 """At most so many joint moves are compared after a history."""
 
 
-def check_open(game: Game, what: str) -> None:
-    """Raise if `game` hides something, so that `what` cannot be done."""
+def check_open(game: Game, what: str, instead: str = "") -> None:
+    """Raise if `game` hides something, so that `what` cannot be done; `instead` says what can."""
     hidden = what_is_hidden(game)
     if hidden:
         raise UnseenError(
-            f"{game.spec}: {what} is for games whose players choose at the same time and know all else, but here {hidden}."
+            f"{game.spec}: {what} is for games whose players choose at the same time and know all else, but here {hidden}{instead}."
         )
 
 
