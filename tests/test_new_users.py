@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
+from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -12,7 +14,7 @@ from faulty_games import Sound
 from helpers import ROOT, run_cli
 
 import unseen
-from unseen import CHANCE, PUBLIC, TERMINAL, Game, load
+from unseen import CHANCE, PUBLIC, TERMINAL, Game, Position, UnseenError, load
 from unseen.agents import RandomAgent
 from unseen.run.workers import can_travel, core_count
 from unseen.testing import check_game, compiled_rules, find_faults
@@ -393,3 +395,126 @@ def test_large_games_are_surveyed_in_part():
     assert not report.surveyed.is_complete
     assert report.surveyed.histories > 10_000
     assert report.surveyed.games > 100
+
+
+# From Python --------------------------------------------------------------------------------------------------------------------
+
+KUHN = "kuhn_poker"
+WRONG = [
+    (lambda: unseen.match(KUHN, "random", "random", games="3"), "games is '3', but must be a whole number"),
+    (lambda: unseen.match(KUHN, "random", 5), "second is 5, but must be a text or an Agent"),
+    (lambda: unseen.match(KUHN, "random", "random", sprt=5), "sprt is 5, but must be two or more values"),
+    (lambda: unseen.match(KUHN, "random", "random", workers="x"), "workers is 'x', but must be a whole number, a Cluster or None"),
+    (lambda: unseen.tournament(KUHN, [RandomAgent(), "random"]), "must be a list of names"),
+    (lambda: unseen.tournament(KUHN, "random"), "agents is 'random', but must be a list of names"),
+    (lambda: unseen.compare(KUHN, [5]), "must be a list of names"),
+    (lambda: unseen.measure(KUHN, None), "agent is None, but must be a text or an Agent"),
+    (lambda: unseen.extract(KUHN, RandomAgent()), "but must be a text"),
+    (lambda: unseen.exploitability(KUHN, "x.strategy"), "strategy is 'x.strategy', but must be a Strategy"),
+    (lambda: unseen.best_response(KUHN, 2, unseen.Strategy(KUHN)), "player is 2, but must be 0 or 1"),
+    (lambda: unseen.solve(KUHN, iterations="5"), "iterations is '5', but must be a whole number or None"),
+    (lambda: unseen.solve(KUHN, until="x"), "until is 'x', but must be a number or None"),
+    (lambda: unseen.solve(KUHN, 5, iterations=1), "algorithm is 5"),
+    (lambda: unseen.solve_exactly(5), "game is 5"),
+    (lambda: unseen.info(5), "game is 5"),
+    (lambda: unseen.Belief(KUHN, 0, 5), "seen is 5, but must be a list"),
+    (lambda: unseen.SequenceForm(KUHN, "x"), "streamed is 'x', but must be True or False"),
+    (lambda: unseen.Strategy.load(5), "path is 5, but must be a text or a path"),
+    (lambda: unseen.Strategy.from_function(KUHN, 5), "choose is 5, but must be a function"),
+    (lambda: unseen.Strategy.from_function(KUHN, lambda position: {0: "x"}), "must be numbers for actions"),
+    (lambda: unseen.Strategy(KUHN)["x"], "'x' is neither a position nor the key"),
+    (lambda: unseen.Strategy(KUHN)[5], "5 is neither a position nor the key"),
+    (lambda: Position(KUHN, 5), "history is 5, but must be a list of actions"),
+    (lambda: unseen.Searcher(KUHN, "oos"), "rule is 'oos', but must be a Rule"),
+    (lambda: unseen.Values.load(5), "path is 5"),
+    (lambda: unseen.playouts(KUHN, 0), "games is 0, but must be at least 1"),
+    (lambda: unseen.learn(KUHN, out=5), "out is 5, but must be a path or a text"),
+    (lambda: unseen.convergence(KUHN, "oos", runs=1.5), "runs is 1.5"),
+    (lambda: unseen.network_strategy(5), "network is 5, but must be a Network"),
+]
+
+
+@pytest.mark.parametrize(("call", "words"), WRONG)
+def test_wrong_arguments_are_named(call, words):
+    with pytest.raises(UnseenError) as told:
+        call()
+    assert words in str(told.value)
+
+
+def test_plausible_arguments_are_taken(tmp_path):
+    """A path as a text, numbers of NumPy, a class of games."""
+    played = unseen.match(KUHN, "random", RandomAgent(), games=np.int64(2), out=str(tmp_path / "games.jsonl"))
+    assert len(played.games) == len((tmp_path / "games.jsonl").read_text().splitlines()) == 2
+    unseen.measure(KUHN, "random", "stitching", save=str(tmp_path / "kept"), workers=1)
+    assert (tmp_path / "kept").exists()
+    assert pickle.loads(pickle.dumps(unseen.match)) is unseen.match
+    assert unseen.info(type(unseen.load(KUHN))).enumeration.histories == 58
+
+
+def test_a_strategy_is_a_mapping_of_its_information_sets():
+    strategy = unseen.Strategy.random(KUHN)
+    keys = list(strategy)
+    assert len(keys) == len(strategy) == 12
+    assert all(sum(strategy[key].values()) == pytest.approx(1.0) for key in keys)
+    position = Position(KUHN, [0, 1])
+    assert position in strategy
+    assert position.infoset in strategy
+    assert strategy[position] == strategy[position.infoset]
+    assert 7 not in strategy
+    assert "x" not in strategy
+
+
+class Odd(Rare):
+    """<b>A game</b> whose words need care."""
+
+    def describe_action(self, s, a):
+        return f"<i>{a}</i>"
+
+    def render(self, s, who):
+        return "<script>" if who else "two\nlines & more"
+
+
+class Tags(HTMLParser):
+    """Checks that what is opened is closed, and notes which tags there are."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.known = [], set()
+        self.feed(text)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.open.append(tag)
+        self.known.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_objects_show_themselves_in_notebooks():
+    """Each says in a line what it is, and as HTML that is small, whole and escaped."""
+    strategy, form = unseen.Strategy.random(KUHN), unseen.SequenceForm(KUHN)
+    position = Position(KUHN, [0, 1, 1])
+    shown = [
+        position, Position(KUHN), Position(KUHN, [0, 1, 0, 0]), form.game, strategy, form, unseen.Strategy.uniform(KUHN),
+        unseen.Belief.at(position), unseen.solve_exactly(form), Odd(), Position(Odd()), unseen.estimate_size(KUHN, 100),
+    ]  # fmt: skip
+    for each in shown:
+        assert len(repr(each)) < 250
+        assert Tags(each._repr_html_()).known <= {"table", "caption", "tr", "td", "pre"}
+        assert len(each._repr_html_()) < 2500
+    assert repr(position) == "<Position kuhn_poker(cards=3): 0 1 1, player 2 to move>"
+    assert repr(strategy) == "<Strategy for kuhn_poker(cards=3): 12 information sets, 6 of player 1 and 6 of player 2>"
+    assert repr(shown[7]) == "<Belief of player 2 in kuhn_poker(cards=3): 2 histories>"
+    assert repr(form) == "<SequenceForm of kuhn_poker(cards=3): 6 + 6 information sets, stored>"
+    assert "call" in position._repr_html_()
+    assert "-1 +1" in shown[2]._repr_html_()
+    assert "&lt;i&gt;0" in shown[10]._repr_html_()
+
+
+def test_a_fault_does_not_hide_a_position():
+    class Faulty(Odd):
+        def render(self, s, who):
+            return 1 // 0
+
+    assert "ZeroDivisionError" in Position(Faulty())._repr_html_()

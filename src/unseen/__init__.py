@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from typing import TYPE_CHECKING, Any
 
+from unseen.arguments import checked
 from unseen.compiling import kernel, piece
 from unseen.errors import AgentFault, BeliefTooLarge, GameFault, RuleError, StrategyFileError, UnseenError
 from unseen.game import CHANCE, PUBLIC, TERMINAL, Game
@@ -118,7 +120,11 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"unseen.{_MODULES[name]}")
     if name in _LATER:
-        return getattr(importlib.import_module(f"unseen.{_LATER[name]}"), name)
+        found = getattr(importlib.import_module(f"unseen.{_LATER[name]}"), name)
+        if inspect.isfunction(found):
+            found = checked(found)
+            found.__module__ = __name__  # where pickle will look for it
+        return globals().setdefault(name, found)
     raise AttributeError(f"module 'unseen' has no attribute {name!r}")
 
 

@@ -38,6 +38,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen import html
 from unseen.compiling import JIT_DISABLED, Compiled
 from unseen.errors import UnseenError
 from unseen.options import Declared, Value
@@ -395,6 +396,13 @@ class Game(Declared, Compiled):
 
     def __repr__(self) -> str:
         return f"<{self.spec}>"
+
+    def _repr_html_(self) -> str:
+        """The game for notebooks: what it is, its parameters and bounds."""
+        said = (type(self).__doc__ or "").strip().splitlines()
+        rows = {"what it is": said[0] if said else "", **self.settings, "actions of players": self.num_actions}
+        rows |= {"outcomes of chance": self.num_outcomes} if self.num_outcomes else {}
+        return html.table(self.spec, rows | {"most moves": self.max_length})
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and self.settings == other.settings

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from unseen import engine
+from unseen import engine, html
 from unseen.compiling import as_python
 from unseen.errors import GameFault, UnseenError
 from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, cut
@@ -26,6 +26,11 @@ from unseen.loading import load
 FINGERPRINT_PLAYOUTS = 100
 TRIAL_GAMES = 10
 _TRIED: set[Game] = set()
+
+
+MOVERS = {CHANCE: "chance to move", TERMINAL: "over", 0: "player 1 to move", 1: "player 2 to move"}
+MOST_SHOWN = 20
+"""Actions of a position that a notebook lists."""
 
 
 class Percept(NamedTuple):
@@ -51,6 +56,8 @@ class Position:
         self._call("start", self.state)
         self.player = self._read_player()
         self._actions: list[int] | None = None
+        if not isinstance(history, Iterable):
+            raise UnseenError(f"history is {history!r}, but must be a list of actions.")
         for action in history:
             self.apply(action)
 
@@ -162,7 +169,22 @@ class Position:
         return f"{self.game.spec}: {' '.join(map(str, self.history))}" if self.history else self.game.spec
 
     def __repr__(self) -> str:
-        return f"<Position {self}>"
+        return f"<Position {self}, {MOVERS[self.player]}>"
+
+    def _repr_html_(self) -> str:
+        """The position for notebooks: what each player sees, and what can be played."""
+        try:
+            rows: dict[str, Any] = {f"player {who + 1} sees": self.render(who) for who in (0, 1)}
+            rows["next"] = MOVERS[self.player]
+            if self.is_terminal:
+                rows["payoffs"] = " ".join(f"{u:+g}" for u in self.utilities)
+            else:
+                names = [f"{a} {self.describe(a)}" for a in self.actions[:MOST_SHOWN]]
+                more = len(self.actions) - len(names)
+                rows["actions"] = ", ".join(names) + (f", and {more:,} more" if more else "")
+        except UnseenError as error:  # a fault of the game should not hide where it shows
+            rows = {"next": MOVERS[self.player], "fault": error}
+        return html.table(str(self), rows)
 
     @classmethod
     def from_text(cls, text: str) -> Position:

@@ -10,7 +10,7 @@ import numpy as np
 
 from unseen.compiling import kernel
 from unseen.engine import random_action, random_state, scratch, step
-from unseen.errors import GameFault
+from unseen.errors import GameFault, UnseenError
 from unseen.game import TERMINAL, Game
 from unseen.loading import load
 
@@ -65,6 +65,8 @@ class Playouts:
 def playouts(game: Game | str, games: int, seed: int = 0) -> Playouts:
     """Play `games` games with uniformly random players, by `seed`. `game` is a game, or what names one."""
     game = load(game)
+    if games < 1:
+        raise UnseenError(f"games is {games}, but must be at least 1.")
     totals, rng, states, arrays = np.array([0.0, 0.0, 0.0, 0.0, 0.0, np.inf]), random_state(seed), game.new_states(1), scratch(game)
     for done in range(0, games, GAMES_PER_CALL):  # so that Ctrl-C is noticed in between
         if not play_randomly(game, states, *arrays, min(GAMES_PER_CALL, games - done), game.max_length, rng, totals):

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen import html
+from unseen.arguments import checked
 from unseen.belief.trellis import Trellis, alive, build, count_histories, draw_history, look_at_edges, share_by_chance
 from unseen.engine import random_state, scratch
 from unseen.errors import BeliefTooLarge, UnseenError
@@ -27,6 +29,11 @@ from unseen.position import Percept, Position
 DEFAULT_CAP = 1_000_000
 DRAWN_BY = ("once", "chance")
 """What a history or a world counts when one is drawn: one, or the probability of its chance outcomes."""
+
+
+VIEWERS = {0: "player 1", 1: "player 2", PUBLIC: "the public"}
+MOST_SHOWN = 20
+"""Percepts that a notebook shows."""
 
 
 class Belief:
@@ -40,6 +47,7 @@ class Belief:
     - `until`: when `time.perf_counter()` is this, give the trellis up, as if the cap had been met.
     """
 
+    @checked
     def __init__(
         self, game: Game | str, viewer: int, seen: Iterable[Percept], to_move: int | None = None, cap: int = DEFAULT_CAP,
         shortest: bool = False, until: float = inf,
@@ -74,6 +82,23 @@ class Belief:
                 f"{self.game.spec}: more than {self.cap} states fit what was seen; raise the cap to list or count them."
             )
         return self._trellis
+
+    # For people ------------------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"<Belief of {VIEWERS[self.viewer]} in {self.game.spec}: {self._extent}>"
+
+    def _repr_html_(self) -> str:
+        """The belief for notebooks: what was seen, and how many histories are consistent with it."""
+        percepts = ["/".join(map(str, percept)) for percept in self.seen]
+        shown = " ".join(percepts[:MOST_SHOWN]) + (" ..." if len(percepts) > MOST_SHOWN else "")
+        rows = {"seen (own action + 1 / public / private)": shown or "nothing", "consistent with that": self._extent}
+        return html.table(f"belief of {VIEWERS[self.viewer]} in {self.game.spec}", rows)
+
+    @property
+    def _extent(self) -> str:
+        """How many histories there are, in words."""
+        return f"{self.count:,} histories" if self.exact else f"more than {self.cap:,} states"
 
     # Histories -------------------------------------------------------------------------------------------------------------
 

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen import html
+from unseen.arguments import checked
 from unseen.enumeration.symmetry import Reduction, images_of, reduction
 from unseen.enumeration.walker import Enumeration
 from unseen.enumeration.whole import enumerate_game
@@ -18,7 +20,7 @@ from unseen.exact.treeplex import Floats, treeplex
 from unseen.game import Game
 from unseen.loading import load
 from unseen.run.progress import Progress
-from unseen.show.results import Result, number
+from unseen.show.results import Result, number, per_player
 from unseen.tabular.strategy import Strategy
 
 SYMMETRIC = 1e-9
@@ -92,6 +94,7 @@ class SequenceForm:
     - `found`: the game enumerated, if it has been.
     """
 
+    @checked
     def __init__(
         self, game: Game | str, streamed: bool = False, progress: Progress | bool | None = None, memory: int | None = None,
         reduced: bool = False, found: Enumeration | None = None,
@@ -133,6 +136,20 @@ class SequenceForm:
     def nbytes(self) -> int:
         """Bytes held by information sets and payoffs."""
         return self.payoffs.nbytes + sum(a.nbytes for t in self.players for a in (t.parent, t.first, t.count, t.actions, t.keys))
+
+    # For people ------------------------------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return f"<SequenceForm of {self.game.spec}: {per_player(self.infosets)} information sets, {self.way}>"
+
+    def _repr_html_(self) -> str:
+        """The form for notebooks: how large it is, and how it is held."""
+        rows = {
+            "information sets": per_player(self.infosets), "sequences": per_player(tree.sequences for tree in self.players),
+            "histories": self.histories, "terminal histories": self.terminals, "longest history": self.longest,
+            "held": f"{self.way}, {self.nbytes / 1e6:,.1f} MB",
+        }  # fmt: skip
+        return html.table(f"sequence form of {self.game.spec}", rows)
 
     # Strategies as arrays --------------------------------------------------------------------------------------------------
 

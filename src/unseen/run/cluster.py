@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from unseen.arguments import checked
 from unseen.errors import UnseenError
 
 TRIES = 3
@@ -31,6 +32,7 @@ class Cluster:
     starts one here, which listens to this machine only.
     """
 
+    @checked
     def __init__(self, address: str = LOCAL) -> None:
         self.address = address
         try:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.arguments import checked
 from unseen.belief.belief import DEFAULT_CAP
 from unseen.engine import random_state, whole_states
 from unseen.errors import GameFault, UnseenError
@@ -68,6 +69,7 @@ class Searcher(Declared):
         DEFAULT_CAP, minimum=1, help="states in a layer of the belief, beyond which percepts are only compared as they come"
     )
 
+    @checked
     def __init__(self, game: Game | str, rule: Rule, *, leaf: Leaf | None = None, seed: int = 0, **options: Value) -> None:
         super().__init__(**options)
         self.game = load(game)

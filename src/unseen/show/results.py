@@ -3,8 +3,9 @@ command's JSON."""
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Any
+
+from unseen import html
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -39,8 +40,7 @@ class Result:
         return f"<{type(self).__name__} {self.title}: {self.summary}>"
 
     def _repr_html_(self) -> str:
-        cells = "".join(f"<tr><td>{escape(n)}</td><td>{escape(shown(v))}</td></tr>" for n, v in self.rows().items())
-        return f"<table><caption>{escape(self.title)}</caption>{cells}</table>"
+        return html.table(self.title, self.rows())
 
 
 def shown(value: Any) -> str:

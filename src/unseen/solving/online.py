@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from unseen.arguments import checked
 from unseen.errors import UnseenError
 from unseen.tabular.regret_matching import matched
 
@@ -25,6 +26,7 @@ class OnlineLearner:
     the number of games to the power -1/3. `seed` is that of its random choices.
     """
 
+    @checked
     def __init__(self, exploration: float = 0.1, seed: int = 0) -> None:
         if not 0.0 < exploration <= 1.0:
             raise UnseenError(f"exploration is {exploration}, but must be above 0 and at most 1.")

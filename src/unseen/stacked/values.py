@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from unseen.arguments import checked
 from unseen.enumeration.walker import MEMORY_SHARE, machine_memory
 from unseen.errors import UnseenError
 from unseen.game import PUBLIC, Game
@@ -175,6 +176,7 @@ class Values(Result):
         return folding(first_words(self.game), self.varying)
 
     @classmethod
+    @checked
     def load(cls, path: Path | str, game: Game | str | None = None) -> Values:
         """Read a table from the file at `path`, which must be of `game`; without, of a game of the library: no file can make us
         run code."""

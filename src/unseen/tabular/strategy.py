@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unseen import html
+from unseen.arguments import checked
 from unseen.enumeration.symmetry import Images
 from unseen.enumeration.whole import enumerate_game, example_histories
 from unseen.errors import StrategyFileError, UnseenError
@@ -61,6 +64,7 @@ class Strategy:
         return cls(game)
 
     @classmethod
+    @checked
     def random(cls, game: Game | str, seed: int = 0, progress: Progress | bool | None = None) -> Strategy:
         """A strategy drawn from the flat Dirichlet distribution at each information set, by `seed`.
 
@@ -71,6 +75,7 @@ class Strategy:
         return cls._normalised(found.game, found.keys, found.sets.player, found.sets.n_actions, found.sets.actions, weights)
 
     @classmethod
+    @checked
     def from_function(
         cls, game: Game | str, choose: Callable[[Position], Mapping[int, float]], progress: Progress | bool | None = None
     ) -> Strategy:
@@ -89,12 +94,13 @@ class Strategy:
                 raise UnseenError(
                     f"the function returned {chosen!r}, but must return weights by action, such as {{0: 0.5, 1: 0.5}}."
                 )
-            total = sum(chosen.values())
+            are_numbers = all(isinstance(weight, Real) for weight in chosen.values())
+            total = sum(chosen.values()) if are_numbers else 0.0
             if not set(chosen) <= set(actions) or not total > 0.0 or min(chosen.values()) < 0.0:
                 where = history_text(game, history)
                 raise UnseenError(
-                    f"the function gave the weights {chosen} at history {where}; they must be for actions in {actions}, "
-                    "not negative, and sum to more than 0."
+                    f"the function gave the weights {chosen} at history {where}; they must be numbers for actions in {actions}, "
+                    "not negative, with a sum above 0."
                 )
             for k, action in enumerate(actions):
                 weights[found.sets.cell[j] + k] = chosen.get(action, 0.0)
@@ -125,17 +131,30 @@ class Strategy:
         """The number of information sets in the table."""
         return len(self.keys)
 
-    def __contains__(self, position: object) -> bool:
-        return isinstance(position, Position) and bool(self.find(np.array([position.infoset], np.uint64))[0] >= 0)
+    def __iter__(self) -> Iterator[int]:
+        """The key of each information set in the table; `strategy[key]` is what it does there."""
+        return iter(self.keys.tolist())
 
-    def __getitem__(self, position: Position) -> dict[int, float]:
-        """The probability of each legal action at a position of a player."""
-        self.check_game(position.game)
-        return self.at(position.infoset, position.actions)
+    def __contains__(self, place: object) -> bool:
+        """Whether the table has the information set of a position, or with a key."""
+        key = place.infoset if isinstance(place, Position) else place
+        return isinstance(key, (int, np.integer)) and 0 <= int(key) < 2**64 and self._row(int(key)) >= 0
+
+    def __getitem__(self, place: Position | int) -> dict[int, float]:
+        """The probability of each legal action at a position of a player, or at an information set of the table, by its key."""
+        if isinstance(place, Position):
+            self.check_game(place.game)
+            return self.at(place.infoset, place.actions)
+        if place not in self:
+            raise UnseenError(f"{place!r} is neither a position nor the key of an information set in the table.")
+        return self.at(int(place), ())
+
+    def _row(self, key: int) -> int:
+        return int(self.find(np.array([key], np.uint64))[0])
 
     def at(self, key: int, actions: Sequence[int]) -> dict[int, float]:
         """The same at the information set with this `key`, at which `actions` are the legal ones."""
-        at = int(self.find(np.array([key], np.uint64))[0])
+        at = self._row(key)
         if at < 0:
             return {action: 1.0 / len(actions) for action in actions}
         cells = slice(self.first[at], self.first[at] + self.count[at])
@@ -160,6 +179,7 @@ class Strategy:
 
     # Files -------------------------------------------------------------------------------------------------------------------
 
+    @checked
     def save(self, path: str | Path, force: bool = False) -> None:
         """Write the strategy to the file `path`; see docs/strategy-format.md. The old file stays whole until the new one is.
 
@@ -168,6 +188,7 @@ class Strategy:
         strategy_file.write(Path(path), self.game, self._columns(), force)
 
     @classmethod
+    @checked
     def load(cls, path: str | Path, game: Game | str | None = None) -> Strategy:
         """Read a strategy from the file `path`, refusing one that is damaged or made for another game than `game`.
 
@@ -180,18 +201,21 @@ class Strategy:
 
     # For people --------------------------------------------------------------------------------------------------------------
 
+    @checked
     def table(self, rows: int = 40) -> Table:
         """The first `rows` information sets as a table for `rich.print`."""
         from unseen.show import strategies
 
         return strategies.strategy_table(self, strategies.situations(self), rows)
 
+    @checked
     def figure(self, panels: int = 12) -> Figure:
         """A picture of up to `panels` situations, as a Matplotlib figure."""
         from unseen.show import strategies
 
         return strategies.strategy_figure(self, strategies.situations(self), panels)
 
+    @checked
     def draw(self, path: str | Path, panels: int = 12, force: bool = False) -> None:
         """Save that picture, of up to `panels` situations, to the file `path` (.png, .svg or .pdf).
 
@@ -201,7 +225,23 @@ class Strategy:
         save_picture(self.figure(panels), Path(path), force)
 
     def __repr__(self) -> str:
-        return f"<Strategy for {self.game.spec}: {len(self)} information sets>"
+        return f"<Strategy for {self.game.spec}: {self._extent}>"
+
+    def _repr_html_(self) -> str:
+        """The strategy for notebooks: how much of it there is. Nothing is walked or compiled for it."""
+        rows: dict[str, Any] = {"what it has": self._extent}
+        if len(self):
+            mixes = np.maximum.reduceat(self.probability, self.first) < 1.0
+            rows["where it mixes"] = f"{int(mixes.sum()):,}, {mixes.mean():.0%}"
+        return html.table(f"strategy for {self.game.spec}", rows | {"to see it": ".table() or .figure()"})
+
+    @property
+    def _extent(self) -> str:
+        """How many information sets each player has in the table, in words."""
+        if not len(self):
+            return "uniform everywhere"
+        second = int(np.count_nonzero(self.player))
+        return f"{len(self):,} information sets, {len(self) - second:,} of player 1 and {second:,} of player 2"
 
     def _columns(self) -> dict[str, NDArray[np.generic]]:
         return {name: getattr(self, name) for name in strategy_file.COLUMNS}
