@@ -149,5 +149,5 @@ def test_addresses():
 
 def test_without_ray(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ray", None)
-    with pytest.raises(UnseenError, match=r'pip install "unseen\[ray\]"'):
+    with pytest.raises(UnseenError, match=r'pip install -e "\.\[ray\]"'):
         Cluster()

@@ -6,6 +6,7 @@ import importlib.util
 import re
 import runpy
 import shlex
+from fnmatch import fnmatch
 
 import pytest
 from helpers import ROOT, run_cli
@@ -56,6 +57,22 @@ def test_the_agent_of_ones_own_plays(tmp_path):
     done = run_cli("match", "kuhn_poker", "my_agents.py:Shy(p=2)", "random", cwd=tmp_path)
     assert done.returncode == 2
     assert done.stderr == re.findall(r"```text\n(.*?)```", section, re.DOTALL)[0]
+
+
+def test_what_documents_write_is_ignored():
+    """Whoever tries their commands in a clone has nothing new to commit."""
+    patterns = [line.strip("/") for line in (ROOT / ".gitignore").read_text().splitlines() if not line.startswith("#")]
+    for path in (ROOT / "README.md", *ROOT.glob("docs/*.md")):
+        for block in re.findall(r"```(?:sh|text|python)\n(.*?)```", path.read_text(), re.DOTALL):
+            options = re.findall(r"(?:^unseen|^ ) .*?--(?:out|log|picture|keep) (\S+)", block, re.MULTILINE)
+            for written in options + re.findall(r"\.(?:save|draw|savefig)\(\"([^\"]+)", block):
+                assert any(fnmatch(written.split("/")[0], pattern) for pattern in patterns), f"{path.name}: {written}"
+
+
+def test_nothing_is_said_to_be_on_an_index():
+    """There is no release, so what is installed is a checkout."""
+    for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("src/**/*.py"), *ROOT.glob("examples/*.py")):
+        assert not re.search(r"pip install \W?unseen", path.read_text()), path
 
 
 def test_pages_are_up_to_date():

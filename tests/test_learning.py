@@ -500,7 +500,7 @@ def test_without_pytorch(tmp_path, monkeypatch):
     monkeypatch.setattr(builtins, "__import__", none)
     done = run_cli("learn", "kuhn_poker", "--out", str(tmp_path / "f"), "--iterations", "1")
     assert done.returncode == 2
-    assert 'learning needs PyTorch, which is not installed: pip install "unseen[learn]"' in done.stderr
+    assert 'learning needs PyTorch, which is not installed: in a checkout of Unseen, pip install -e ".[learn]"' in done.stderr
     assert not (tmp_path / "f").exists()
 
 

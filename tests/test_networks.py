@@ -488,7 +488,7 @@ def test_without_the_library_for_files(tmp_path, monkeypatch):
         return real(name, *args, **kwargs)
 
     monkeypatch.setattr(builtins, "__import__", none)
-    with pytest.raises(UnseenError, match=r'pip install "unseen\[learn\]"'):
+    with pytest.raises(UnseenError, match=r'pip install -e "\.\[learn\]"'):
         Network.load(tmp_path / "n")
 
 

@@ -62,3 +62,9 @@ class AgentFault(UnseenError):
     def __init__(self, sentence: str, details: str = "", fault: Any = None) -> None:
         super().__init__(sentence)
         self.details, self.fault = details, fault
+
+
+def how_to_get(extra: str) -> str:
+    """What brings the packages of an optional part. There is no release yet, so it is a checkout that is installed."""
+    more = " (a CPU build of PyTorch is enough)" if extra == "learn" else ""
+    return f'in a checkout of Unseen, pip install -e ".[{extra}]" brings it{more}'

@@ -97,13 +97,11 @@ Reduced = Annotated[
     bool | None,
     typer.Option("--reduced/--whole", help="Leave out mirror images and settled endings, or nothing. Default: what fits the game."),
 ]
-Workers = Annotated[
-    int | None, typer.Option(min=1, help="Processes or threads to use (otherwise one a core); the result is the same.")
-]
+Workers = Annotated[int | None, typer.Option(min=1, help="Processes or threads. Default: one per core; the result is the same.")]
 ClusterAddress = Annotated[
     str | None, typer.Option("--cluster", help="Run on a cluster of Ray: host and port of its head; local starts one here.")
 ]
-Memory = Annotated[float | None, typer.Option(min=0.001, help="Use at most so many gigabytes (otherwise 80% of the machine's).")]
+Memory = Annotated[float | None, typer.Option(min=0.001, help="Memory limit in gigabytes. Default: 80% of the machine's memory.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace files that Unseen has not written, too.")]
 Picture = Annotated[Path | None, typer.Option(help="Draw the strategy into this file (.png, .svg or .pdf).")]
 

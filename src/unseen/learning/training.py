@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UnseenError
+from unseen.errors import UnseenError, how_to_get
 from unseen.learning.reservoir import Reservoir
 from unseen.networks.encoding import Encoding
 from unseen.networks.file import Layer
@@ -29,7 +29,7 @@ def pytorch() -> Any:
     try:
         import torch
     except ImportError:
-        raise UnseenError('learning needs PyTorch, which is not installed: pip install "unseen[learn]".') from None
+        raise UnseenError(f"learning needs PyTorch, which is not installed: {how_to_get('learn')}.") from None
     return torch
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.errors import UnseenError
+from unseen.errors import UnseenError, how_to_get
 from unseen.game import Game
 from unseen.networks.encoding import PARTS, Encoding
 from unseen.run.files import Kind, write_output
@@ -96,5 +96,5 @@ def safetensors() -> Any:
     try:
         import safetensors.numpy
     except ImportError:
-        raise UnseenError('networks need safetensors, which is not installed: pip install "unseen[learn]".') from None
+        raise UnseenError(f"networks need safetensors, which is not installed: {how_to_get('learn')}.") from None
     return safetensors.numpy

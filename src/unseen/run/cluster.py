@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from unseen.arguments import checked
-from unseen.errors import UnseenError
+from unseen.errors import UnseenError, how_to_get
 
 TRIES = 3
 """A task that dies with its worker is done so often."""
@@ -38,7 +38,7 @@ class Cluster:
         try:
             import ray  # noqa: F401
         except ImportError:
-            raise UnseenError('a cluster needs Ray, which is not installed: pip install "unseen[ray]".') from None
+            raise UnseenError(f"a cluster needs Ray, which is not installed: {how_to_get('ray')}.") from None
         if address not in (LOCAL, "auto"):
             check_address(address)
 
