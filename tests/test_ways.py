@@ -188,3 +188,15 @@ def test_convergence_of_a_search_in_turns():
     for agent, words in (("rm", "method convergence of oos"), ("ppp", "does not search by simulations")):
         with pytest.raises(UnseenError, match=words):
             unseen.convergence("kuhn_poker", agent, runs=1, simulations=3, every=1)
+
+
+@pytest.mark.parametrize("method", ["stitching", "aggregate"])
+def test_searches_are_measured_on_a_form_without_settled_endings(monkeypatch, method):
+    """What is left out changes nothing: each search has a seed of its own, and no choice there matters."""
+    work = ("ii_goofspiel", "oos(simulations=20)", method)
+    whole = unseen.measure(*work, games=20, workers=1)
+    monkeypatch.setattr(ways, "LARGE", 1)
+    part = unseen.measure(*work, games=20, workers=1)
+    assert (whole.evaluation.form, part.evaluation.form) == ("stored", "reduced")
+    assert part.searches < whole.searches or method == "aggregate"
+    assert part.exploitability == pytest.approx(whole.exploitability, abs=1e-9)
