@@ -158,6 +158,7 @@ ENTRIES: dict[str, Callable[[Game], object]] = {
     "tournament": lambda game: unseen.tournament(game, ["oos(simulations=50)", "random"], 4, workers=1),
     "replay": lambda game: unseen.replay(game, "random", "ismcts(simulations=50)", 0),
     "measure": lambda game: unseen.measure(game, "random", workers=1),
+    "convergence": lambda game: unseen.convergence(game, "oos", runs=1, simulations=50, every=50, workers=1),
     "make_agent": lambda game: unseen.make_agent("solved", game),
     "fingerprint": unseen.fingerprint,
     "Encoding": lambda game: unseen.Encoding(game).row(0, []),
@@ -171,9 +172,9 @@ NO_ENTRIES = {
     "CHANCE", "PUBLIC", "TERMINAL", "Agent", "BeliefTooLarge", "Budget", "Choice", "Cluster", "Comparison", "Convergence",
     "DepthLimited", "Enumeration", "Extraction",
     "Equilibrium", "Evaluation", "Game", "GameFault", "Info", "Learned", "Losses", "Match", "Measured",
-    "OnlineLearner", "Percept", "Playouts", "Position", "RuleError", "Solved",
-    "StrategyFileError", "Tournament", "UnseenError", "Values", "__version__", "backward_induction", "convergence",
-    "depth_limited", "expected_loss", "game_names", "kernel", "load", "parameter", "piece", "rules",
+    "OnlineLearner", "Percept", "Playouts", "Position", "RuleError", "Size", "Solved",
+    "StrategyFileError", "Tournament", "UnseenError", "Values", "__version__", "backward_induction",
+    "depth_limited", "estimate_size", "expected_loss", "game_names", "kernel", "load", "parameter", "piece", "rules",
 }  # fmt: skip
 """Public names that take none, or run nothing of it in compiled code."""
 

@@ -73,7 +73,7 @@ def info(
     game = load(game)
     if not full and (size := too_long(game)) is not None:
         raise UnseenError(
-            f"{game.spec} has {size.histories} histories, and walking them takes {size.walking_time}; full=True does so anyway, "
+            f"{size.sentence}, and walking them takes {size.walking_time}; full=True does so anyway, "
             "and unseen.estimate_size estimates how large a game is."
         )
     return Info(enumerate_game(game, workers=workers, memory=memory, progress=progress))

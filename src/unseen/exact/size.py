@@ -49,12 +49,17 @@ class Rough(NamedTuple):
     low: float
     high: float
 
-    def __str__(self) -> str:
+    def words(self, what: str = "") -> str:
+        """The estimate of how many of `what` there are, for people."""
+        what = f" {what}" if what else ""
         if not isfinite(self.low):
-            return f"of the order of {self.mean:.0e} (a few random games make up most of the estimate)"
+            return f"of the order of {self.mean:.0e}{what} (a few random games make up most of the estimate)"
         if self.high - self.low < 1e-9 * self.mean:
-            return f"about {rough(self.mean)} (every random game says the same)"
-        return f"about {rough(self.mean)} (95%: {rough(self.low)} to {rough(self.high)})"
+            return f"about {rough(self.mean)}{what} (every random game says the same)"
+        return f"about {rough(self.mean)}{what} (95%: {rough(self.low)} to {rough(self.high)})"
+
+    def __str__(self) -> str:
+        return self.words()
 
 
 @dataclass(frozen=True, repr=False)
@@ -77,6 +82,11 @@ class Size(Result):
     @property
     def summary(self) -> str:
         return f"histories: {self.histories}"
+
+    @property
+    def sentence(self) -> str:
+        """How large it is, as the beginning of a sentence."""
+        return f"{self.game.spec} has {self.histories.words('histories')}"
 
     def as_dict(self) -> dict[str, Any]:
         numbers = {name: getattr(self, name) for name in ("histories", "terminals", "unsettled")}

@@ -76,8 +76,8 @@ def check_size(size: Size, histories: float) -> None:
     """Raise if a walk over so many `histories` of a game of this `size` is hopeless."""
     if histories > HOPELESS:
         raise UnseenError(
-            f"{size.game.spec} has {size.histories} histories, too many for anything that walks the whole game; what samples or "
-            "searches does without: match, play, tournament, and solve --no-evaluate (evaluate=False) with a sampling algorithm."
+            f"{size.sentence}, too many for anything that walks the whole game; what samples or "
+            "searches does without: match, play, tournament, compare --games, and solve --no-evaluate with a sampling algorithm."
         )
 
 
@@ -119,7 +119,7 @@ def stored_form(game: SequenceForm | Game | str, *, memory: int | None = None) -
     if is_tiny(game) or fits(glance(game), memory):
         return SequenceForm(game, memory=memory)
     raise UnseenError(
-        f"{game.spec} has {glance(game).histories} histories, too many for the linear program, which needs all payoffs stored; "
+        f"{glance(game).sentence}, too many for the linear program, which needs all payoffs stored; "
         "`unseen solve` (unseen.solve) comes as close as asked for."
     )
 
