@@ -3,6 +3,7 @@
 Two experiments of M. Lanctot, V. Lisý and M. Winands, "Monte Carlo tree search in simultaneous move games with applications to
 Goofspiel" (2013), Section 4.3: depth-limited exploitability against exact values (Table 2), and how the exploitability of the whole
 plan falls with the simulations (Figure 4). Neither needs the game enumerated.
+The second is also for searches in games in turns, whose plans are evaluated on the sequence form.
 """
 
 from __future__ import annotations
