@@ -7,7 +7,7 @@ the end cannot be reached, so the edges of a node are exactly the moves that sta
 
 from __future__ import annotations
 
-from math import frexp, inf, ldexp
+from math import frexp, inf
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -275,9 +275,9 @@ def share_by_chance(first, child, ends, chances, part, power, shares):
         for e in range(first[node], first[node + 1]):
             if chances[e] * part[child[e]] > 0.0:
                 top = max(top, power[child[e]])
-        total = ldexp(1.0, max(-top, -1000)) if ends[node] else 0.0
+        total = 2.0 ** max(-top, -1000) if ends[node] else 0.0
         for e in range(first[node], first[node + 1]):
-            shares[e] = ldexp(chances[e] * part[child[e]], max(power[child[e]] - top, -1000))
+            shares[e] = chances[e] * part[child[e]] * 2.0 ** max(power[child[e]] - top, -1000)
             total += shares[e]
         if total > 0.0:
             for e in range(first[node], first[node + 1]):
