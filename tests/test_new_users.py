@@ -169,7 +169,7 @@ SMUGGLER, BLUFF = (f"{ROOT / 'examples' / file}" for file in ("smuggler.py:Smugg
 @pytest.mark.parametrize(
     "spec",
     [
-        SMUGGLER, BLUFF, "kuhn_poker", "leduc_poker(ranks=2)", "liars_dice(faces=3)", "ii_goofspiel(cards=3, lowest=0)",
+        SMUGGLER, BLUFF, "kuhn_poker", "kuhn_poker(cards=2)", "leduc_poker(ranks=2)", "liars_dice(faces=3)", "ii_goofspiel(cards=3, lowest=0)",
         "goofspiel(cards=3)", "coordination", "xi", "matching_pennies", "oshi_zumo(coins=3)",
     ],
 )  # fmt: skip

@@ -76,7 +76,7 @@ class Inspector:
         self.outcomes: dict[tuple[int, ...], set[tuple[tuple[Any, ...], tuple[str, ...]]]] = {}
         """By history: what both players and the public were told of each outcome of chance that was tried there, and shown then."""
         self.hides = False
-        """Whether somebody who was to move could not tell two histories apart."""
+        """Whether a player was told something alone, or could not tell two histories apart when it was to move."""
         self.calling: tuple[str, tuple[int, ...], float] | None = None
         """The rule that is being called, at which history and since when."""
         game.is_tried = True  # this is where faulty games are looked at closely
@@ -455,6 +455,7 @@ class Inspector:
         if self.game.simultaneous and node.player == 0 and any(told):
             message = "the game is marked simultaneous, but something is told between the two halves of a joint move"
             self.fault("simultaneous tokens", message, history)
+        self.hides |= any(told[:PUBLIC])
         self.compiled.compare_apply(history, node.state, state, told)
         seen = []
         for who in (0, 1, PUBLIC):
