@@ -169,8 +169,8 @@ SMUGGLER, BLUFF = (f"{ROOT / 'examples' / file}" for file in ("smuggler.py:Smugg
 @pytest.mark.parametrize(
     "spec",
     [
-        SMUGGLER, BLUFF, "kuhn_poker", "kuhn_poker(cards=2)", "leduc_poker(ranks=2)", "liars_dice(faces=3)", "ii_goofspiel(cards=3, lowest=0)",
-        "goofspiel(cards=3)", "coordination", "xi", "matching_pennies", "oshi_zumo(coins=3)",
+        SMUGGLER, BLUFF, "kuhn_poker", "kuhn_poker(cards=2)", "leduc_poker(ranks=2)", "liars_dice(faces=3)",
+        "ii_goofspiel(cards=3, lowest=0)", "goofspiel(cards=3)", "coordination", "xi", "matching_pennies", "oshi_zumo(coins=3)",
     ],
 )  # fmt: skip
 def test_games_that_tell_what_they_should_get_no_note(spec, monkeypatch):
@@ -306,7 +306,7 @@ class Rare(Game):
     """Nine moves of four kinds; a fault of one's choice shows at one of 349,525 histories."""
 
     fault: int = 0
-    state = np.dtype([("moves", "i1"), ("code", "i4"), ("hand", "i1", (4,))])
+    state = np.dtype([("moves", "u1"), ("code", "i4"), ("hand", "i1", (4,)), ("few", "u1")])
     num_actions = 4
     num_outcomes = 4
     max_length = 9
@@ -314,6 +314,7 @@ class Rare(Game):
     def start(self, s):
         s.moves = 0
         s.code = 0
+        s.few = 0
         for k in range(4):
             s.hand[k] = 0
 
@@ -340,6 +341,14 @@ class Rare(Game):
         tell[PUBLIC] = -3 if self.fault == 3 and s.code == 77777 else a + 1
         if self.fault == 4 and s.code == 77777:
             s.hand[s.moves + 60] = 1
+        if self.fault == 8 and s.code % 4096 == 4095:  # once in thousands of histories
+            s.few = 1 if s.few - s.moves < 0 else 2  # below zero, which unsigned numbers are not in compiled code
+        if self.fault == 9 and s.code // (s.code - 77777) == 1:
+            s.few = 1
+        if self.fault == 10 and s.code == 77777:
+            s.few = 300
+        if self.fault == 11 and s.code == 77777 and 1 << 8 * s.moves == 1:
+            s.few = 1
         while self.fault == 5 and s.code == 77777:
             s.hand[0] = 1 - s.hand[0]
 
@@ -369,6 +378,7 @@ def test_rare_faults_are_found_and_named(monkeypatch):
     for fault, check, code in (
         (1, "player invalid", 43690), (2, "action bound", 20000), (3, "token", 77777), (4, "index", 77777),
         (6, "not zero-sum", 88888), (7, "utility not finite", 88888), (5, "compiled endless", 77777),
+        (8, "overflow", 4095), (9, "division by zero", 77777), (10, "overflow", 77777), (11, "overflow", 77777),
     ):  # fmt: skip
         report = find_faults(Rare(fault=fault), histories=500, playouts=5)
         assert [f.check for f in report.faults] == [check]

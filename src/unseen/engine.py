@@ -85,6 +85,23 @@ def step(game, s, a, tell):
 
 
 @piece
+def is_proper(out, n):
+    """Whether `n` actions are in `out`, ascending, all of them numbers that a game of this width can have."""
+    if n < 1 or n > len(out) or out[0] < 0 or out[n - 1] >= len(out):
+        return False
+    for k in range(1, n):
+        if out[k] <= out[k - 1]:
+            return False
+    return True
+
+
+@piece
+def is_mover(p):
+    """Whether it is the turn of a player or of chance."""
+    return CHANCE <= p <= 1
+
+
+@piece
 def random_bits(rng):
     """53 bits from the SplitMix64 generator whose state is `rng[0]`."""
     rng[0] += np.uint64(0x9E3779B97F4A7C15)

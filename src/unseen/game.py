@@ -49,6 +49,8 @@ PUBLIC = 2
 """The viewer that sees public tokens only; also the place of the public token in `tell`."""
 
 MAX_TOKEN = 2**31 - 1
+DECLARED = {"num_actions": (1, 1 << 24), "num_outcomes": (0, 1 << 24), "max_length": (1, 1 << 24)}
+"""The numbers that a class declares, and the least and the most that each may be."""
 _NOT_PARAMETERS = ("num_actions", "num_outcomes", "max_length", "simultaneous", "name", "is_tried", "encoding_size")
 
 
@@ -409,6 +411,16 @@ class Game(Declared, Compiled):
 
     def __hash__(self) -> int:
         return hash((type(self), *self.settings.values()))
+
+
+def wrong_declarations(game: Game) -> dict[str, str]:
+    """What is wrong with the numbers that a class declares: a sentence for each, without its full stop."""
+    found = {}
+    for name, (least, most) in DECLARED.items():
+        value = getattr(game, name)
+        if not isinstance(value, (int, np.integer)) or not least <= value <= most:
+            found[name] = f"{name} is {value!r}, but must be a whole number from {least} to {most:,}"
+    return found
 
 
 def _checked_fields(owner: str, dtype: Any) -> np.dtype[Any]:

@@ -20,11 +20,13 @@ import numpy as np
 from unseen import engine, html
 from unseen.compiling import as_python
 from unseen.errors import GameFault, UnseenError
-from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, cut
+from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, cut, wrong_declarations
 from unseen.loading import load
 
 FINGERPRINT_PLAYOUTS = 100
 TRIAL_GAMES = 10
+TRIAL_POSITIONS = 1000
+"""At least so many games are played before compiled code takes a game, and more while there are fewer positions."""
 _TRIED: set[Game] = set()
 
 
@@ -91,6 +93,10 @@ class Position:
         """The payoffs of both players at the end of the game."""
         if not self.is_terminal:
             raise UnseenError(f"{self}: the game is not over, so it has no payoffs yet.")
+        return self._payoffs()
+
+    def _payoffs(self) -> tuple[float, float]:
+        """What `utility` says here, also before the end if the payoffs are settled."""
         payoffs = [self._call("utility", self.state, who) for who in (0, 1)]
         if not all(isinstance(u, (int, float, np.number)) and isfinite(u) for u in payoffs) or abs(sum(payoffs)) > 1e-9:
             self._fault(f"utility gives the payoffs {payoffs}, which must be finite numbers that sum to zero")
@@ -120,6 +126,8 @@ class Position:
         if action not in self.actions:
             legal = ", ".join(map(str, self.actions)) or "none, the game is over"
             raise UnseenError(f"{self}: action {action!r} is not legal; the legal actions are: {legal}.")
+        if len(self.history) >= self.game.max_length:
+            self._fault(f"apply: the game is not over after max_length = {self.game.max_length} moves")
         tell = np.zeros(3, object)  # so that a token that is not a whole number stays what it is
         mover = self.player
         self._call("apply", self.state, int(action), tell)
@@ -205,10 +213,10 @@ class Position:
             return getattr(self.game, rule)(*args)
         except UnseenError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self._fault(rule_exception(self.game, rule, error), error)
 
-    def _fault(self, what: str, cause: Exception | None = None) -> NoReturn:
+    def _fault(self, what: str, cause: BaseException | None = None) -> NoReturn:
         where = history_text(self.game, self.history)
         raise GameFault(f"{type(self.game).__name__}.{what}, at history {where}.") from cause
 
@@ -240,7 +248,7 @@ def is_token(value: object) -> bool:
     return isinstance(value, (int, np.integer)) and 0 <= int(value) <= MAX_TOKEN
 
 
-def rule_exception(game: Game, rule: str, error: Exception) -> str:
+def rule_exception(game: Game, rule: str, error: BaseException) -> str:
     """What to say of an exception that a rule raised: where in the file, and what may be behind it."""
     lines = [n for frame, n in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == inspect.getfile(type(game))]
     where = f" in line {lines[-1]}" if lines else ""
@@ -285,8 +293,6 @@ def random_walk(game: Game, rng: random.Random) -> Iterator[Position]:
     position = Position(game)
     yield position
     while not position.is_terminal:
-        if len(position.history) >= game.max_length:
-            position._fault(f"apply: the game is not over after max_length = {game.max_length} moves")
         actions = position.actions
         position.apply(actions[int(rng.random() * len(actions))])
         yield position
@@ -300,26 +306,97 @@ def try_out(game: Game) -> None:
     """
     if game in _TRIED or type(game).__module__.startswith("unseen.games."):
         return
+    for said in wrong_declarations(game).values():
+        raise GameFault(f"{type(game).__name__}: {said}.")
     rng = random.Random(0)
-    for _ in range(TRIAL_GAMES):
+    met: dict[tuple[int, tuple[Percept, ...]], Position] = {}
+    games = positions = 0
+    while games < TRIAL_GAMES or (positions < TRIAL_POSITIONS and games < 10 * TRIAL_GAMES):
+        settled: tuple[float, float] | None = None
+        before = CHANCE, 0
         for position in random_walk(game, rng):
-            for name, value in position.state.values().items():
-                kind = game.state[name].base
-                if kind.kind in "iu" and not np.array_equal(cut(value, kind), value):
-                    position._fault(f"apply sets field {name!r} to {value}, which does not fit its type {kind}")
-            if game.knows_bits and not position.is_terminal and game.bits(position.state) != sum(1 << a for a in position.actions):
-                position._fault(f"bits returns {game.bits(position.state)}, but the actions are {position.actions}")
-            if game.encodes and position.player >= 0:
-                position._call("encode", position.state, position.player, written := np.zeros(game.encoding_size, np.float32))
-                if not np.isfinite(written).all():
-                    position._fault(f"encode writes {written.tolist()}, which must be finite")
-            if position.is_chance and abs(sum(position.chance_probabilities) - 1.0) > 1e-9:
-                position._fault(f"chance gives probabilities that sum to {sum(position.chance_probabilities)}, not to 1")
-        _ = position.utilities
+            _try_state(position)
+            if game.simultaneous and (position.player == 1) != (before[0] == 0):
+                position._fault("simultaneous is set, but the moves are not those of player 0 and then of player 1")
+            if game.simultaneous and position.player == 1 and len(position.seen(1)) > before[1]:
+                position._fault("simultaneous is set, but player 1 is told something before it chooses")
+            before = position.player, len(position.seen(1))
+            if position.player >= 0:
+                earlier = met.setdefault((position.player, position.seen(position.player)), position.copy())
+                if earlier.actions != position.actions:
+                    where = history_text(game, earlier.history)
+                    said = f"offers {position.actions}, but {earlier.actions} at {where}, where its player has seen the same"
+                    position._fault(f"actions {said}")
+            if settled is None and not position.is_terminal and position._call("settled", position.state):
+                settled = position._payoffs()
+            positions += 1
+        games += 1
+        utilities = position.utilities
+        if settled is not None and not np.allclose(settled, utilities, rtol=1e-9):
+            position._fault(f"settled said earlier on this way that the payoffs are {settled}, but they are {utilities}")
+        again = Position(game, position.history)
+        if again.state.values() != position.state.values() or again._seen != position._seen or again.utilities != utilities:
+            position._fault("apply does not do the same each time")
+        for image in _some_images(game, rng):
+            if (found := broken_image(game, position.history, image, utilities)) is not None:
+                raise GameFault(f"{type(game).__name__}.symmetries: {found[0]}, at history {history_text(game, found[1])}.")
     _TRIED.add(game)
 
 
+def _try_state(position: Position) -> None:
+    """Raise if what compiled code would make of a state is something else."""
+    game = position.game
+    for name, value in position.state.values().items():
+        kind = game.state[name].base
+        if kind.kind in "iu" and not np.array_equal(cut(value, kind), value):
+            position._fault(f"apply sets field {name!r} to {value}, which does not fit its type {kind}")
+    if game.knows_bits and not position.is_terminal and game.bits(position.state) != sum(1 << a for a in position.actions):
+        position._fault(f"bits returns {game.bits(position.state)}, but the actions are {position.actions}")
+    if game.encodes and position.player >= 0:
+        position._call("encode", position.state, position.player, written := np.zeros(game.encoding_size, np.float32))
+        if not np.isfinite(written).all():
+            position._fault(f"encode writes {written.tolist()}, which must be finite")
+    if position.is_chance and not abs(sum(position.chance_probabilities) - 1.0) <= 1e-9:
+        position._fault(f"chance gives probabilities that sum to {sum(position.chance_probabilities)}, not to 1")
+
+
+def _some_images(game: Game, rng: random.Random) -> list[list[int]]:
+    """Up to three renamings of actions under which a game says that it stays the same, if it lists them properly."""
+    try:
+        images = [[int(a) for a in image] for image in game.symmetries()]
+    except Exception:  # whoever uses them will say what is wrong
+        return []
+    images = [image for image in images if sorted(image) == list(range(game.num_actions)) != image]
+    return rng.sample(images, min(len(images), 3))
+
+
+def broken_image(
+    game: Game, history: Sequence[int], image: Sequence[int], utilities: Sequence[float]
+) -> tuple[str, tuple[int, ...]] | None:
+    """Why the finished `history` whose actions are renamed by `image` has not the same players, tokens and payoffs, and where."""
+    here, there = Position(game), Position(game)
+    for length, action in enumerate(history):
+        renamed = action if here.is_chance else image[action]
+        if there.player != here.player or renamed not in there.actions:
+            return f"renamed by {list(image)} it is not a proper history", tuple(history[: length + 1])
+        if here.is_chance and not np.allclose(here.chance_probabilities, there.chance_probabilities, rtol=1e-9):
+            return f"renamed by {list(image)} chance has other probabilities", here.history
+        here.apply(action)
+        there.apply(renamed)
+        told = [[(bool(own), *tokens) for own, *tokens in position.seen(who)] for position in (here, there) for who in (0, 1)]
+        if told[:2] != told[2:] and not here.is_terminal:
+            return f"renamed by {list(image)} the players are told something else", here.history
+    if not there.is_terminal or not np.allclose(there.utilities, utilities, rtol=1e-9):
+        return f"renamed by {list(image)} it ends otherwise", tuple(history)
+    return None
+
+
 Game.trial = staticmethod(try_out)
+
+
+def tried() -> list[Game]:
+    """The games of users that trial games have been played of: those that compiled code has taken."""
+    return list(_TRIED)
 
 
 def fingerprint(game: Game | str) -> str:

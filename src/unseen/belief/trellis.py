@@ -255,7 +255,7 @@ def look_at_edges(game, states, first, action, out, index, chances):
         if first[node] == first[node + 1]:
             continue
         is_chance = game.player(states[node]) == CHANCE
-        n = game.actions(states[node], out)
+        n = min(game.actions(states[node], out), len(out))
         k = 0
         for e in range(first[node], first[node + 1]):  # both are ascending
             while k < n and out[k] != action[e]:

@@ -20,6 +20,8 @@ from typer.core import TyperGroup
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import game_names
+from unseen.position import tried
+from unseen.run.checked import advice, is_checked
 from unseen.show.results import Result, facts
 from unseen.version import __version__
 
@@ -118,6 +120,7 @@ def command(function: F) -> F:
         try:
             function(**options)
             sys.stdout.flush()
+            note_unchecked()
         except UnseenError as error:
             if options.get("debug"):
                 print(getattr(error, "details", ""), file=sys.stderr)
@@ -143,6 +146,13 @@ def command(function: F) -> F:
 def on_one_line(error: Exception) -> str:
     """What an error says, also where it repeats lines that somebody gave us."""
     return " ".join(line.strip() for line in str(error).splitlines())
+
+
+def note_unchecked() -> None:
+    """Say of which games, of those that compiled code has taken, nobody knows that they are sound."""
+    for game in tried():
+        if not is_checked(game):
+            print(f"note: {game.spec} has not been checked, so there may be faults in it: {advice(game)}.", file=sys.stderr)
 
 
 def show(as_json: bool, result: dict[str, Any], for_people: Callable[[], Any]) -> None:

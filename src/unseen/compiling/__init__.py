@@ -20,16 +20,18 @@ Three things here are easy to get wrong:
 """
 
 from unseen.compiling import interrupts
-from unseen.compiling.decorators import as_python, kernel, piece
+from unseen.compiling.decorators import CHECKED_FOR, as_python, kernel, piece
 from unseen.compiling.digest import code_digest
 from unseen.compiling.lowering import JIT_DISABLED
 from unseen.compiling.notice import notice
-from unseen.compiling.types import Compiled, compiled_methods, numba_type
+from unseen.compiling.types import Compiled, class_digest, compiled_methods, numba_type
 
 __all__ = [
+    "CHECKED_FOR",
     "JIT_DISABLED",
     "Compiled",
     "as_python",
+    "class_digest",
     "code_digest",
     "compiled_methods",
     "interrupts",

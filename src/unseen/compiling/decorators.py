@@ -20,6 +20,8 @@ from unseen.compiling.lowering import JIT_DISABLED, KERNEL_OPTIONS, PIECE_OPTION
 from unseen.compiling.types import Compiled
 from unseen.errors import RuleError
 
+CHECKED_FOR = (IndexError, OverflowError, ZeroDivisionError)
+"""What compiled rules that are checked may raise."""
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -40,10 +42,9 @@ def kernel(function: F) -> F:
             for name in list(ContentCacheFile.turns):
                 ContentCacheFile.end_turn(name)
             for arg in args:
-                if isinstance(error, IndexError) and isinstance(arg, Compiled) and arg.checks_indices:
-                    raise RuleError(
-                        f"{type(arg).__name__}: a rule uses an index that is out of bounds; `unseen check` says where."
-                    ) from error
+                if isinstance(error, CHECKED_FOR) and isinstance(arg, Compiled) and arg.checks_indices:
+                    what = "a rule uses an index that is out of bounds" if isinstance(error, IndexError) else f"in a rule, {error}"
+                    raise RuleError(f"{type(arg).__name__}: {what}; `unseen check` says where.") from error
                 if isinstance(arg, Compiled) and (explained := explain(arg, error)) is not None:
                     raise explained from error
             raise

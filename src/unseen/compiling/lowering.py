@@ -17,6 +17,8 @@ from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering, NopythonRewrites, NopythonTypeInference
 from numba.core.untyped_passes import InlineClosureLikes, MakeFunctionToJitFunction
 
+from unseen.compiling.checking import CheckingLower
+
 JIT_DISABLED = bool(config.DISABLE_JIT)  # type: ignore[attr-defined]
 """True under NUMBA_DISABLE_JIT=1: everything runs as plain Python, so that a breakpoint in a rule stops there."""
 WRAPPER = "_ZN7cpython"
@@ -87,6 +89,10 @@ class PieceLowering(NativeLowering):
     """Lower a function so that kernels can inline it, and stop there: making machine code of it took a third of the time."""
 
     _name = "piece_lowering"
+
+    @property
+    def lowering_class(self) -> Any:
+        return CheckingLower
 
     def run_pass(self, state: Any) -> bool:
         state.library = PieceLibrary(state.targetctx.codegen(), state.func_id.func_qualname)

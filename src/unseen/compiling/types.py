@@ -31,9 +31,10 @@ class CompiledType(types.Type):
 
     living: ClassVar[dict[str, CompiledType]] = {}
 
-    def __init__(self, name: str, cls: type[Compiled], fields: dict[str, type]) -> None:
+    def __init__(self, name: str, cls: type[Compiled], fields: dict[str, type], checks: bool) -> None:
         super().__init__(name=name)
         self.fields = fields
+        self.checks = checks
         self.compiled_class = cls
         CompiledType.living[self.name] = self
 
@@ -55,7 +56,9 @@ def _numba_scalar(kind: type) -> types.Type:
 
 
 def _constant(typ: CompiledType, name: str) -> bool | int | float | None:
-    """A class attribute that compiled methods may read: a number that fits 64 bits."""
+    """A class attribute that compiled methods may read: a number that fits 64 bits. And whether they are checked."""
+    if name == "checks_indices":
+        return typ.checks
     value = getattr(typ.compiled_class, name, None)
     is_number = isinstance(value, float) or (isinstance(value, int) and -(2**63) <= value < 2**63)
     return value if is_number else None
@@ -111,7 +114,8 @@ class Compiled:
 
     compiled_fields: ClassVar[dict[str, type]] = {}
     checks_indices: bool = False
-    """Whether compiled methods raise IndexError where an index is out of bounds, instead of reading or writing there."""
+    """Whether compiled methods are checked: they raise where an index is out of bounds, a number does not fit its field, an
+    unsigned difference is below zero, or something is divided by zero or shifted by over 63 bits. Kernels may ask."""
 
     def enter(self) -> None:
         """Called whenever it is handed to compiled code. Raises if it should not be."""
@@ -126,6 +130,8 @@ class Compiled:
             typeof_impl.register(cls)(lambda value, context: numba_type(type(value), value.checks_indices))
 
 
+CHECKED = "!2"
+"""Ends the name of a type whose methods are checked. The number is that of what they are checked for."""
 _types: dict[tuple[type[Compiled], bool], CompiledType] = {}
 
 
@@ -143,7 +149,7 @@ def numba_type(cls: type[Compiled], checks_indices: bool = False) -> CompiledTyp
         if not (issubclass(base, Compiled) and base.compiled_fields == cls.compiled_fields and class_digest(base) == digest):
             break
         owner = base
-    name = f"{owner.__module__}.{owner.__qualname__}#{digest}" + "!" * checks_indices
+    name = f"{owner.__module__}.{owner.__qualname__}#{digest}" + CHECKED * checks_indices
     if name not in CompiledType.living:
         _make_type(name, owner, checks_indices)
     _types[cls, checks_indices] = CompiledType.living[name]
@@ -152,13 +158,13 @@ def numba_type(cls: type[Compiled], checks_indices: bool = False) -> CompiledTyp
 
 def _make_type(name: str, cls: type[Compiled], checks_indices: bool) -> None:
     """Make a Numba type with the fields and methods of `cls`."""
-    options = PIECE_OPTIONS | {"boundscheck": checks_indices}
+    options = PIECE_OPTIONS | {"boundscheck": checks_indices, "error_model": "python" if checks_indices else "numpy"}
     kind = type(f"{cls.__name__}Type", (CompiledType,), {})
     register_model(kind)(_FieldsModel)
     unbox(kind)(_unbox)
     for method_name, method in compiled_methods(cls).items():
         overload_method(kind, method_name, jit_options=options)(stub(method))  # type: ignore[call-arg]
-    kind(name, cls, cls.compiled_fields)
+    kind(name, cls, cls.compiled_fields, checks_indices)
 
 
 def compiled_methods(cls: type[Compiled]) -> dict[str, Callable[..., Any]]:

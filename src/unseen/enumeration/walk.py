@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from unseen.compiling import kernel, piece
 from unseen.engine import own_part, step
 from unseen.enumeration.bundles import Bundles, bundle_of, bundles_fit, new_bundles
-from unseen.enumeration.infosets import INFOSETS, has_room, infoset_at, next_node
+from unseen.enumeration.infosets import INFOSETS, SEQUENCES, has_room, infoset_at, next_node
 from unseen.enumeration.symmetry import everything, size, still, turn
 from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game
 
@@ -60,6 +60,7 @@ class Stack(NamedTuple):
     stored: NDArray[np.int64]  # (max_length + 2,) BUNDLE: how many entries there were before the history
     deciders: NDArray[np.int64]  # (max_length + 2,) BUNDLE: who decides anything from the history on, as bits
     stabiliser: NDArray[np.int64]  # (max_length + 2, 3) the symmetries that change nothing of what a player did, of the history
+    bounds: NDArray[np.int64]  # (2,) what actions, and outcomes, are below
 
 
 class Sink(NamedTuple):
@@ -96,6 +97,7 @@ def new_stack(game: Game) -> Stack:
         np.zeros((depths, 2), np.int64), np.zeros((depths, 2), np.int64), np.ones(depths),
         np.zeros((depths, game.width), np.int64), np.zeros((depths, game.width), np.int64),
         np.zeros((depths, 2), np.int64), np.zeros(depths, np.int64), np.zeros(depths, np.int64), np.zeros((depths, 3), np.int64),
+        np.array([game.num_actions, game.num_outcomes]),
     )  # fmt: skip
 
 
@@ -147,9 +149,9 @@ def arrive(game, stack, depth, recall, sets, reduction, out):
     n = game.actions(s, out)
     if n <= 0 or n > len(out):
         return BAD_COUNT
-    least = 0
+    least, bound = 0, stack.bounds[1 if p == CHANCE else 0]
     for k in range(n):
-        if out[k] < least or out[k] >= len(out):
+        if out[k] < least or out[k] >= bound:
             return BAD_ACTION
         least = out[k] + 1
         stack.actions[depth, k] = out[k]
@@ -352,6 +354,8 @@ def advance(game, stack, depth, recall, sets, sink, reduction, counters, out, te
         stack.stored[below] = counters[STORED]
         stack.deciders[below] = 0
     status = arrive(game, stack, below, recall, sets, reduction, out)
+    if sink.mode == STREAM and (sets.sizes[SEQUENCES] > len(sink.plan0) or sets.sizes[SEQUENCES + 1] > len(sink.plan1)):
+        return OTHER_ACTIONS  # a set that was not there when the plans were made
     if sink.mode == EXAMPLES and p >= 0:
         keep_example(stack, below, reduction, sink, counters)
     return status
@@ -389,8 +393,11 @@ def walk(game, stack, recall, sets, sink, reduction, counters, out, tell, prefix
             status = NO_ROOM
             break
         if 0 <= depth < len(prefix) and counters[ENTERED] == 0:
-            while stack.actions[depth, stack.next[depth]] != prefix[depth]:
+            while stack.next[depth] < stack.n_actions[depth] and stack.actions[depth, stack.next[depth]] != prefix[depth]:
                 stack.next[depth] += 1
+            if stack.next[depth] == stack.n_actions[depth]:
+                status = OTHER_ACTIONS
+                break
         status = advance(game, stack, depth, recall, sets, sink, reduction, counters, out, tell)
         if status == LEAF:
             status = DONE

@@ -152,7 +152,7 @@ def columns(token: int) -> tuple[int, bool]:
 @piece
 def add_token(token, first, width, is_bits, hot, n):
     """Add the columns of a token, of `width` from `first` on, to the `n` in `hot`; returns how many there are then."""
-    if token == 0 or width == 0:
+    if token <= 0 or width == 0:
         return n
     if is_bits:
         for b in range(width - 1):
@@ -179,7 +179,7 @@ def hot_columns(layout, who, seen, length, hot):
     for t in range(length):
         at = 1 + t * layout.a_percept
         if seen[t, 0] > 0:
-            hot[n] = at + seen[t, 0] - 1
+            hot[n] = at + min(seen[t, 0], layout.actions) - 1
             n += 1
         at += layout.actions
         n = add_token(seen[t, 1], at, layout.public, layout.public_bits, hot, n)

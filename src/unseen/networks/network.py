@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
+from unseen.engine import is_proper
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import load
@@ -124,7 +125,7 @@ class Compact(NamedTuple):
 
     sizes: NDArray[np.int64]  # (layers + 1,)
     values: NDArray[np.float32]  # (p,) of each layer the weights, row by row, and what is added
-    hidden: NDArray[np.float32]  # (2 m,) two layers
+    hidden: NDArray[np.float32]  # (2 m,) two layers, each with room for one logit more than the game has actions
     hot: NDArray[np.int64]  # (h,) inputs that are not 0
     amount: NDArray[np.float32]  # (h,) and what they are
     own: NDArray[np.float32]  # (k,) what the game has encoded
@@ -138,8 +139,9 @@ def compact(network: Network, remembered: int = REMEMBERED) -> Compact:
     sizes, encoding = network.sizes, network.encoding
     values = np.concatenate([part.ravel() for layer in network.layers for part in layer])
     width = max(encoding.most_hot + encoding.layout.own, *sizes[1:])
+    half = max(*sizes[1:], network.game.num_actions + network.game.width)  # so that no action can be beyond what is in memory
     return Compact(
-        np.array(sizes), values, np.zeros(2 * max(sizes[1:]), np.float32), np.zeros(width, np.int64), np.zeros(width, np.float32),
+        np.array(sizes), values, np.zeros(2 * half, np.float32), np.zeros(width, np.int64), np.zeros(width, np.float32),
         np.zeros(max(encoding.layout.own, 1), np.float32), np.zeros(remembered, np.uint64),
         np.zeros(remembered * network.game.width * (1 + network.knows_values)),
         network.game.num_actions if network.knows_values else 0,
@@ -248,6 +250,8 @@ def respond_all(game, layout, net, players, seen, lengths, states, out, answers)
     """The probabilities of the legal actions at information sets, one a row: a forward pass for each."""
     for q in range(len(players)):
         n = game.actions(states[q], out)
+        if not is_proper(out, n):
+            continue
         soften(net, forward(game, states[q], players[q], seen[q], lengths[q], layout, net), out, n, 0)
         for k in range(n):
             answers[q, k] = net.answers[k]

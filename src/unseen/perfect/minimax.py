@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from unseen.compiling import Compiled, kernel, piece
 from unseen.compiling.memory import fetch
-from unseen.engine import mix, state_key, step, whole_states
+from unseen.engine import is_proper, mix, state_key, step, whole_states
 from unseen.game import CHANCE, TERMINAL, Game
 from unseen.options import Declared, parameter
 from unseen.perfect.table import first_slot, look_up, new_slot, tag_of
@@ -170,17 +170,6 @@ def play_open(game, s, a, tell):
 
 
 # Single states -------------------------------------------------------------------------------------------------------------------
-
-
-@piece
-def is_proper(out, n):
-    """Whether `n` actions are in `out`, ascending, all of them numbers that a game of this width can have."""
-    if n < 1 or n > len(out) or out[0] < 0 or out[n - 1] >= len(out):
-        return False
-    for k in range(1, n):
-        if out[k] <= out[k - 1]:
-            return False
-    return True
 
 
 @piece

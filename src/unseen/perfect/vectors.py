@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import piece
-from unseen.engine import mix, state_key, whole_states
+from unseen.engine import is_proper, mix, state_key, whole_states
 from unseen.game import CHANCE, TERMINAL, Game
 from unseen.options import parameter
 from unseen.perfect.minimax import (
@@ -43,7 +43,6 @@ from unseen.perfect.minimax import (
     Valuation,
     fixed_outcome,
     is_last,
-    is_proper,
     payoff,
     play_open,
     search,

@@ -84,6 +84,12 @@ def arrived(game, s, node, aim):
 
 
 @piece
+def has_others(aim, node, n):
+    """Whether the target has actions at a node that are not among the `n` of its information set, so that the game is broken."""
+    return aim.is_exact and aim.first[node] < aim.first[node + 1] and aim.action_index[aim.first[node + 1] - 1] >= n
+
+
+@piece
 def edges(game, s, p, node, aim, work, n):
     """The moves that stay on target, as indices among the `n` in `work.out`, and the nodes that they lead to."""
     if aim.is_exact:

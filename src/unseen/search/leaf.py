@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import Compiled, kernel, piece
-from unseen.engine import next_key, pick, random, random_action, random_index, step
+from unseen.engine import is_mover, is_proper, next_key, pick, random, random_action, random_index, step
 from unseen.errors import UnseenError
 from unseen.game import CHANCE, TERMINAL, Game
 from unseen.networks.encoding import Layout
@@ -21,7 +21,7 @@ from unseen.networks.network import REMEMBERED, Compact, Network, compact, respo
 from unseen.search.flights import ANSWERED, IN_THE_AIR, Flights, note_percepts
 from unseen.search.rules import Rule
 from unseen.tabular.strategy import Strategy
-from unseen.tabular.table import NOWHERE, Keeps, cells, fill_table, find, grown
+from unseen.tabular.table import NOWHERE, Keeps, cells, fill_table, find, grown, n_actions
 
 OVER, MUST_WAIT, BROKEN = 0, 1, -2
 """How far a simulation has come: to its end; to where it needs an answer; the game broke the protocol."""
@@ -58,7 +58,7 @@ class Leaf(Compiled):
         """The index of the action that the mover `who` takes, among the `n` in `out`, at the set with this key.
 
         `seen`, shape (2, l, 3), has the percepts, if the leaf needs them, and `flight` how many; `answer` what was answered from
-        outside, shape (w,). The state is for the game's own rules only.
+        outside, shape (w,). The state is for the game's own rules only. An index that is none means that the game is broken.
         """
         return random_index(n, rng)
 
@@ -99,7 +99,9 @@ class StrategyPlayout(Leaf):
 
     def draw(self, game, s, known, who, key, flight, seen, answer, out, n, rng):
         w = find(known, key)
-        return random_index(n, rng) if w == NOWHERE else pick(known.floats, cells(w, n, 0), n, 1.0, rng)
+        if w == NOWHERE:
+            return random_index(n, rng)
+        return pick(known.floats, cells(w, n, 0), n, 1.0, rng) if n_actions(known.halves, w) == n else -1
 
 
 class Questions(NamedTuple):
@@ -226,7 +228,7 @@ def questions(game: Game, flights: Flights, waiting: NDArray[np.int64]) -> Quest
 def list_actions(game, states, flights, actions, n_actions):
     """The legal actions where these flights stand."""
     for q in range(len(flights)):
-        n_actions[q] = game.actions(states[flights[q]], actions[q])
+        n_actions[q] = min(game.actions(states[flights[q]], actions[q]), actions.shape[1])
 
 
 @piece
@@ -244,7 +246,7 @@ def play_out(game, leaf, known, flights, f, work):
                 return BROKEN
         else:
             n = game.actions(s, work.out)
-            if n <= 0 or n > len(work.out):
+            if not is_mover(p) or not is_proper(work.out, n):
                 return BROKEN
             if leaf.waits:
                 if flight.status != ANSWERED:
@@ -258,7 +260,10 @@ def play_out(game, leaf, known, flights, f, work):
                 flight.value = answer[0] if p == 0 else -answer[0]
                 return OVER
             key = key0 if p == 0 else key1
-            a = work.out[leaf.draw(game, s, known, p, key, flight, flights.seen[f], answer, work.out, n, work.rng)]
+            k = leaf.draw(game, s, known, p, key, flight, flights.seen[f], answer, work.out, n, work.rng)
+            if k < 0 or k >= n:
+                return BROKEN
+            a = work.out[k]
         step(game, s, a, work.tell)
         steps += 1
         if leaf.needs_keys:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unseen.belief.belief import DEFAULT_CAP, Belief
 from unseen.compiling import piece
-from unseen.engine import next_key, pick, random, random_index, step
+from unseen.engine import is_proper, next_key, pick, random, random_index, step
 from unseen.errors import UnseenError
 from unseen.game import CHANCE, PUBLIC, Game
 from unseen.position import Percept, Position
@@ -146,6 +146,8 @@ def jump(game, leaf, aim, flights, f, work):
             a, node = aim.action[e], aim.child[e]
         else:
             n = game.actions(s, work.out)
+            if not is_proper(work.out, n):
+                return False
             indices, children = edges(game, s, p, node, aim, work, n)
             if len(indices) == 0:
                 return False

@@ -18,7 +18,7 @@ from unseen.options import Declared, parameter
 from unseen.search.root import jump
 from unseen.tabular.averaging import arrive, catch_up
 from unseen.tabular.regret_matching import add_behaviour, mixing, positive_sum
-from unseen.tabular.table import HEAD, NOWHERE, SETS, Keeps, cells, find, find_or_add, kept, n_actions
+from unseen.tabular.table import HEAD, NOWHERE, Keeps, actions, add, cells, kept, n_actions, slot_of
 
 BASELINES = ("none", "infoset", "history")
 NO_BASELINE, PER_INFOSET, PER_HISTORY = range(3)
@@ -179,12 +179,17 @@ class OnlineOutcomeSampling(Rule):
             return np.int64(NOWHERE)
         key = mix(key0 + mix(key1 + np.uint64(p)))
         of_histories = memory.baselines
-        known = of_histories.size[SETS]
-        if not may_grow and find(of_histories, key) == NOWHERE:
-            return np.int64(NOWHERE)
+        slot = slot_of(of_histories.slots, of_histories.ints, key)
+        at = np.int64(of_histories.slots[slot])
+        is_new = at == NOWHERE
+        if is_new and not may_grow:
+            return at
         n = n_actions(memory.table.halves, w)
-        first = cells(find_or_add(game, s, p, key, of_histories, out), n, 0)
-        if of_histories.size[SETS] > known:
+        if is_new:  # with the actions of the set, so that both have as many, whatever the game says
+            listed = actions(w, n)
+            at = add(of_histories, slot, key, p, memory.table.halves[listed : listed + n], n, 0)
+        first = cells(at, n, 0)
+        if is_new:
             of_set = cells(w, n, self.baselines)
             visits = cells(first - HEAD, n, VISITS)
             for k in range(n):

@@ -152,9 +152,12 @@ class Searcher(Declared):
             self.game, self.tree, self.rule, self.leaf, self.target, self.roots, self.may_grow, self.learnt, self.known,
             self.flights, self.work, self.simulations, end,
         )  # fmt: skip
-        if reached == BROKEN:
-            raise GameFault(f"{self.game.spec}: a simulation broke the protocol; `unseen check` says where.")
+        self._check(reached != BROKEN)
         self.simulations = reached
+
+    def _check(self, is_sound: bool) -> None:
+        if not is_sound:
+            raise GameFault(f"{self.game.spec}: a simulation broke the protocol; `unseen check` says where.")
 
     def waiting(self) -> Questions | None:
         """What simulations in flight want to know; None if none is waiting."""
@@ -208,7 +211,7 @@ class Searcher(Declared):
         self.catch_up()
         found = np.full(n, 1.0 / n)
         key = np.array([history_key(player, seen)], np.uint64)
-        read_shares(self.learnt.table, self.rule.played, key, np.zeros(1, np.int64), found)
+        self._check(read_shares(self.learnt.table, self.rule.played, key, np.zeros(1, np.int64), found))
         return found
 
     def worths(self, player: int, seen: Sequence[Percept], n: int) -> NDArray[np.float64]:
@@ -217,7 +220,7 @@ class Searcher(Declared):
         NaN, if no simulation has come there.
         """
         found, key = np.full(n, np.nan), np.array([history_key(player, seen)], np.uint64)
-        read_field(self.learnt.table, self.rule.baselines, key, np.zeros(1, np.int64), found)
+        self._check(read_field(self.learnt.table, self.rule.baselines, key, np.zeros(1, np.int64), found))
         return found if player == 0 else -found
 
     def recommended(self, position: Position, player: int) -> NDArray[np.float64]:
@@ -264,5 +267,5 @@ class Searcher(Declared):
         """What has been added up for each action of the sets with these `keys`, from place `first` of each on; shape (`cells`,)."""
         self.catch_up()
         found = np.zeros(cells)
-        read_field(self.learnt.table, self.rule.played, keys, first, found)
+        self._check(read_field(self.learnt.table, self.rule.played, keys, first, found))
         return found

@@ -18,9 +18,9 @@ from __future__ import annotations
 import numpy as np
 
 from unseen.compiling import Compiled, piece
-from unseen.engine import coin, mix, next_key, pick, random, random_action, sample_chance, state_key, step
+from unseen.engine import coin, is_mover, is_proper, mix, next_key, pick, random, random_action, sample_chance, state_key, step
 from unseen.game import CHANCE, TERMINAL
-from unseen.search.aim import FREE, LOST, arrived, edges
+from unseen.search.aim import FREE, LOST, arrived, edges, has_others
 from unseen.search.joint_rules import NOTHING
 from unseen.search.root import move
 from unseen.search.rules import PER_HISTORY
@@ -28,6 +28,7 @@ from unseen.tabular.table import (
     NOWHERE,
     actions,
     add,
+    agrees,
     cells,
     find,
     fits,
@@ -117,6 +118,8 @@ class SetTree(Compiled):
                 if node < 0:
                     k = sample_chance(game, s, work.out, n, work.rng)
                 else:
+                    if has_others(aim, node, n):
+                        return False
                     for k in range(n):
                         work.chances[k] = game.chance(s, work.out[k], n)
                     k, _, factor, node = draw_action(game, s, p, node, is_led, aim, n, work)
@@ -130,15 +133,19 @@ class SetTree(Compiled):
                     if not may_grow:
                         break
                     n = game.actions(s, work.out)
-                    if n <= 0 or n > len(work.out):
+                    if not is_mover(p) or not is_proper(work.out, n):
                         return False
                     w = add(table, slot_of(table.slots, table.ints, key), key, p, work.out, n, 0)
                     leaf.begin_set(game, s, rule, known, table, w, p, key, flight, flights.seen[f], work.out, n)
+                elif not agrees(game, s, table, w, work.out, flight.number):
+                    return False
                 n = n_actions(table.halves, w)
                 total = rule.choose(
                     memory, w, n, p == i, not is_inside, before0 if p == 0 else before1, 1.0 / (own * g), work.chances
                 )
                 listed = actions(w, n)
+                if node >= 0 and has_others(aim, node, n):
+                    return False
                 if node >= 0 and not aim.is_exact:
                     for k in range(n):
                         work.out[k] = table.halves[listed + k]
@@ -191,7 +198,7 @@ class JointTree(Compiled):
         is_inside = True
         p = game.player(s)
         while is_inside and p != TERMINAL:
-            if flight.steps + (1 if p == CHANCE else 2) > len(choices) or p == 1:
+            if flight.steps + (1 if p == CHANCE else 2) > len(choices) or p == 1 or not is_mover(p):
                 return False
             if p == CHANCE:
                 a = random_action(game, s, p, work.out, work.rng)
@@ -254,7 +261,7 @@ def expand(game, s, key, table, work):
     """
     work.spare[0] = s
     n = game.actions(s, work.out)
-    if n <= 0 or n > len(work.out):
+    if not is_proper(work.out, n):
         return np.int64(NOWHERE)
     for k in range(n):
         work.pairs[k] = work.out[k]
@@ -262,7 +269,7 @@ def expand(game, s, key, table, work):
     if game.player(work.spare[0]) != 1:
         return np.int64(NOWHERE)
     m = game.actions(work.spare[0], work.out)
-    if m <= 0 or m > len(work.out):
+    if not is_proper(work.out, m):
         return np.int64(NOWHERE)
     for k in range(m):
         work.pairs[n + k] = work.out[k]

@@ -6,6 +6,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from unseen import html
+from unseen.game import Game
+from unseen.run.checked import advice, is_checked
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -32,15 +34,20 @@ class Result:
         """The one thing that everybody wants to know."""
         return ", ".join(f"{name}: {shown(value)}" for name, value in list(self.rows().items())[:2])
 
+    def all_rows(self) -> dict[str, Any]:
+        """All of it; and if the game is a user's that has not passed a check, that."""
+        game = getattr(self, "game", None)
+        return self.rows() | ({"checked": f"no; {advice(game)}"} if isinstance(game, Game) and not is_checked(game) else {})
+
     def table(self) -> Table:
         """All of it as a table for `rich.print`."""
-        return facts(self.title, self.rows())
+        return facts(self.title, self.all_rows())
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.title}: {self.summary}>"
 
     def _repr_html_(self) -> str:
-        return html.table(self.title, self.rows())
+        return html.table(self.title, self.all_rows())
 
 
 def shown(value: Any) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
-from unseen.engine import coin, next_key, random_index, root_key, sample_chance, step
+from unseen.engine import coin, is_mover, next_key, random_index, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL
 from unseen.run.reading import LARGEST
 from unseen.tabular.averaging import arrive
@@ -108,7 +108,7 @@ def simulate(game, s, i, epsilon, t, keeps, table, path, out, tell, rng):
     nodes = 1
     p = game.player(s)
     while p != TERMINAL:
-        if nodes > len(path.player):
+        if nodes > len(path.player) or not is_mover(p):
             return BROKEN, nodes, 0.0
         if p == CHANCE:
             n = game.actions(s, out)
@@ -116,7 +116,7 @@ def simulate(game, s, i, epsilon, t, keeps, table, path, out, tell, rng):
                 return BROKEN, nodes, 0.0
             a = out[sample_chance(game, s, out, n, rng)]
         else:
-            w = find_or_add(game, s, p, key0 if p == 0 else key1, table, out)
+            w = find_or_add(game, s, p, key0 if p == 0 else key1, table, out, t)
             if w == NOWHERE:
                 return BROKEN, nodes, 0.0
             n = n_actions(table.halves, w)

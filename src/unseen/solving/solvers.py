@@ -184,7 +184,8 @@ class SamplingSolver(Declared, Solver):
         plans, table = [], self.averaged()
         for tree in form.players:  # straight from the table: in large games making a strategy takes longer than evaluating it
             behaviour = tree.uniform()
-            read_shares(table, AVERAGES, tree.keys, tree.first, behaviour)
+            if not read_shares(table, AVERAGES, tree.keys, tree.first, behaviour):
+                raise self.broken()
             plans.append(tree.plan(behaviour))
         return form.evaluate_plans(plans[0], plans[1])
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
-from unseen.engine import next_key, root_key, sample_chance, step
+from unseen.engine import is_mover, next_key, root_key, sample_chance, step
 from unseen.game import CHANCE, TERMINAL, Game
 from unseen.tabular.regret_matching import add_behaviour, draw, positive_sum, probability
 from unseen.tabular.table import (
@@ -158,7 +158,7 @@ def arrive(game, stack, d, i, sampling, keeps, table, out, t, rng):
             for k in range(n):
                 stack.outcomes[d, k] = out[k]
         return True
-    w = find_or_add(game, s, p, stack.keys[d, p], table, out)
+    w = find_or_add(game, s, p, stack.keys[d, p], table, out, t)
     stack.infoset[d] = w
     if w == NOWHERE:
         return False
@@ -190,7 +190,7 @@ def descend(game, stack, d, i, sampling, keeps, table, tell):
     mover = game.player(s)
     stack.player[d + 1] = mover
     if mover != TERMINAL:
-        if d + 2 == len(stack.player) or mover < CHANCE or mover > 1:
+        if d + 2 == len(stack.player) or not is_mover(mover):
             return BROKEN
         for viewer in range(2):
             stack.keys[d + 1, viewer] = next_key(stack.keys[d, viewer], viewer, p, a, tell)
@@ -270,6 +270,9 @@ def run(game, stack, keeps, table, out, tell, rng, sampling, cursor, value, end)
             nodes += 1
             if stack.player[0] == TERMINAL:
                 is_down = False
+                continue
+            if not is_mover(stack.player[0]):
+                status = BROKEN
                 continue
             d = 0
         p = stack.player[d]

@@ -227,7 +227,7 @@ def expand(game, frames, d, x):
             m = count
             for j in range(m):
                 following[cells] = after
-                game.apply(following[cells], out[1, j], tell)
+                step(game, following[cells], out[1, j], tell)
                 payoff[i * width + j], sign[cells], is_open = arrive(game, following[cells])
                 place[cells] = i * width + j
                 cells += is_open

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import Compiled, as_python, kernel, piece
+from unseen.engine import is_proper
 from unseen.enumeration.infosets import extended
 from unseen.errors import UnseenError
 from unseen.game import Game
@@ -35,6 +36,8 @@ UNMET = -1
 """In place of how many of a set's actions are player 1's: it is from a file, and no simulation has come there yet.
 
 Then it shows whether its actions are those of the game; rules do not look at what they are asked to play."""
+ALWAYS, SOMETIMES = 1024, 16
+"""In so many simulations, and then in every so many, sets are compared with the histories in them."""
 SETS, WORDS, SET_FIELDS, ACTION_FIELDS, JOINT_FIELDS = range(5)
 
 
@@ -202,17 +205,20 @@ def add(table, slot, key, player, out, n, m):
 
 
 @piece
-def find_or_add(game, s, player, key, table, out):
-    """The set with this key, added with the actions of the history `s` if it is new; NOWHERE if these are none, or not those that a
-    file says."""
+def find_or_add(game, s, player, key, table, out, t):
+    """The set with this key, added with the actions of the history `s` if it is new; NOWHERE if the game is broken, or if a file
+    says that the set has other actions. `t` is the number of the simulation.
+    """
     slot = slot_of(table.slots, table.ints, key)
     w = np.int64(table.slots[slot])
     if w == NOWHERE or table.halves[2 * w + 3] == UNMET:
         n = game.actions(s, out)
         if w != NOWHERE:
             w = met(table.halves, w, out, n)
-        elif 0 < n <= len(out):
+        elif is_proper(out, n):
             w = add(table, slot, key, player, out, n, 0)
+    elif not agrees(game, s, table, w, out, t):
+        w = np.int64(NOWHERE)
     return w
 
 
@@ -227,6 +233,24 @@ def met(halves, w, out, n):
             return NOWHERE
     halves[2 * w + 3] = 0
     return w
+
+
+@piece
+def agrees(game, s, table, w, out, t):
+    """Whether the set at `w` has the actions of the history `s`, where simulation number `t` has come.
+
+    That takes listing them, so games of the library are trusted, and of a user's only some simulations are looked at.
+    """
+    if not game.checks_indices or (t >= ALWAYS and t % SOMETIMES != 0):
+        return True
+    n = game.actions(s, out)
+    if n != n_actions(table.halves, w):
+        return False
+    first = actions(w, n)
+    for k in range(n):
+        if table.halves[first + k] != out[k]:
+            return False
+    return True
 
 
 @piece
@@ -385,7 +409,7 @@ def fill_table(table, keys, player, first, count, actions, values):
 
 @kernel
 def read_shares(table, field, keys, first, behaviour):
-    """A field of the actions of the sets with these keys, normalised, from place `first` of each on.
+    """A field of the actions of the sets with these keys, normalised, from place `first` of each on. Returns whether they fit.
 
     What is there is left alone at sets not met yet and where the field is nothing but zeros.
     """
@@ -394,6 +418,8 @@ def read_shares(table, field, keys, first, behaviour):
         if w == NOWHERE:
             continue
         n = n_actions(table.halves, w)
+        if first[j] + n > len(behaviour):
+            return False
         at = cells(w, n, field)
         total = 0.0
         for k in range(n):
@@ -401,18 +427,22 @@ def read_shares(table, field, keys, first, behaviour):
         if total > 0.0:
             for k in range(n):
                 behaviour[first[j] + k] = table.floats[at + k] / total
+    return True
 
 
 @kernel
 def read_field(table, field, keys, first, values):
-    """Copy a field of the actions, as it is, of the sets with these keys."""
+    """Copy a field of the actions, as it is, of the sets with these keys. Returns whether they fit."""
     for j in range(len(keys)):
         w = find(table, keys[j])
         if w != NOWHERE:
             n = n_actions(table.halves, w)
+            if first[j] + n > len(values):
+                return False
             at = cells(w, n, field)
             for k in range(n):
                 values[first[j] + k] = table.floats[at + k]
+    return True
 
 
 class Columns(NamedTuple):

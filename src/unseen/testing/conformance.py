@@ -16,6 +16,7 @@ from typing import Any
 from unseen.errors import GameFault
 from unseen.game import Game
 from unseen.loading import load
+from unseen.run.checked import note_checked
 from unseen.run.progress import Progress
 from unseen.testing.inspector import Inspector, Stopped
 from unseen.testing.report import Report
@@ -48,8 +49,18 @@ def find_faults(
     report.notes = inspector.notes()
     if not inspector.faults and inspector.compiled.is_usable and seconds > 0.0:
         inspector.survey(seconds, seed, progress)
+    if not inspector.faults and _is_thorough(report, histories, seconds):
+        note_checked(report.game)
     report.faults = sorted(inspector.faults.values(), key=lambda fault: (len(fault.history), fault.history))
     return report
+
+
+def _is_thorough(report: Report, histories: int, seconds: float) -> bool:
+    """Whether it was looked at no less than by default."""
+    surveyed = report.surveyed
+    return report.exhaustive or (
+        histories >= DEFAULT_HISTORIES and (seconds >= DEFAULT_SECONDS or bool(surveyed and surveyed.is_complete))
+    )
 
 
 def _inspect(inspector: Inspector, histories: int, playouts: int, seed: int, progress: Progress | None) -> None:

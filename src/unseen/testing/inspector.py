@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from unseen.enumeration.symmetry import reduction
-from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, PlainState
-from unseen.position import Position, history_text, is_token, is_whole, percept_of, rule_exception
+from unseen.game import CHANCE, DECLARED, MAX_TOKEN, PUBLIC, TERMINAL, Game, PlainState, wrong_declarations
+from unseen.position import broken_image, history_text, is_token, is_whole, percept_of, rule_exception
 from unseen.run.progress import Progress
 from unseen.testing.compiled_rules import UNWRITTEN, CompiledRules
 from unseen.testing.laid_open import misfit_when_open, opened
@@ -29,8 +29,6 @@ MIRRORED = 200
 """The images of so many finished games are played."""
 MAX_NAMED = 40
 """At histories with more actions, the names of only so many are compared."""
-DECLARED = {"num_actions": 1, "num_outcomes": 0, "max_length": 1}
-"""The numbers that a class declares, and the least that each may be."""
 
 
 @dataclass
@@ -97,7 +95,7 @@ class Inspector:
         except StuckError as error:
             self.fault(f"{rule} endless", f"{rule}() has not returned after {STUCK_SECONDS:g} seconds", history)
             raise Stopped from error
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self.fault(f"{rule} raises", rule_exception(self.game, rule, error).replace(rule, f"{rule}()", 1), history)
             raise _Broken from error
         finally:
@@ -169,10 +167,8 @@ class Inspector:
 
     def check_declarations(self) -> None:
         game = self.game
-        for name, least in DECLARED.items():
-            value = getattr(game, name)
-            if not isinstance(value, (int, np.integer)) or value < least:
-                self.fault(name, f"{name} is {value!r}, but must be a whole number of at least {least}", ())
+        for name, said in wrong_declarations(game).items():
+            self.fault(name, said, ())
         for rule in ("start", "player", "actions", "apply", "utility"):
             if getattr(type(game), rule) is getattr(Game, rule):
                 self.fault(f"{rule} missing", f"the class does not define {rule}()", ())
@@ -320,23 +316,9 @@ class Inspector:
 
     def check_image(self, node: _Node, image: list[int], utilities: list[float]) -> None:
         """A finished game whose actions are renamed must be one with the same players, tokens and payoffs."""
-        here, there = Position(self.game), Position(self.game)
-        for length, action in enumerate(node.history):
-            renamed = action if here.is_chance else image[action]
-            if there.player != here.player or renamed not in there.actions:
-                self.fault("symmetries", f"renamed by {image} it is not a proper history", node.history[: length + 1])
-                return
-            if here.is_chance and not np.allclose(here.chance_probabilities, there.chance_probabilities, rtol=1e-9):
-                self.fault("symmetries", f"renamed by {image} chance has other probabilities", here.history)
-                return
-            here.apply(action)
-            there.apply(renamed)
-            told = [[(bool(own), *tokens) for own, *tokens in position.seen(who)] for position in (here, there) for who in (0, 1)]
-            if told[:2] != told[2:] and not here.is_terminal:
-                self.fault("symmetries", f"renamed by {image} the players are told something else", here.history)
-                return
-        if not there.is_terminal or not np.allclose(there.utilities, utilities, rtol=1e-9):
-            self.fault("symmetries", f"renamed by {image} it ends otherwise", node.history)
+        found = broken_image(self.game, node.history, image, utilities)
+        if found is not None:
+            self.fault("symmetries", *found)
 
     def check_actions(self, node: _Node, player: int) -> list[int]:
         bound, name = (self.game.num_outcomes, "num_outcomes") if player == CHANCE else (self.game.num_actions, "num_actions")

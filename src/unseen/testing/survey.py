@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.compiling import kernel, piece
+from unseen.compiling import CHECKED_FOR, kernel, piece
 from unseen.engine import random_index, random_state, step
 from unseen.errors import RuleError, UnseenError
 from unseen.game import CHANCE, MAX_TOKEN, TERMINAL, Game
@@ -47,7 +47,8 @@ LAWS = {
     NOT_SETTLED: ("settled", "the payoffs are others than when settled() said that they are settled"),
 }
 """What a law is called in a report, and what breaks it."""
-OUT_OF_BOUNDS = ("index", "a rule uses an index that is out of bounds")
+RAISED = {IndexError: "index", ZeroDivisionError: "division by zero", OverflowError: "overflow"}
+"""What it is called if compiled rules, which are checked, raise."""
 
 
 class Stack(NamedTuple):
@@ -232,8 +233,8 @@ class Surveyor:
             try:
                 status = int(self.call(is_random))
             except RuleError as error:
-                if isinstance(error.__cause__, IndexError):
-                    return OUT_OF_BOUNDS
+                if isinstance(error.__cause__, CHECKED_FOR):
+                    return RAISED.get(type(error.__cause__), "compiled raises"), f"a compiled rule raises: {error.__cause__}"
                 raise
             if self.progress is not None:
                 self.progress(int(self.counters[HISTORIES]))
