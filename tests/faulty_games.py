@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from hidden_faults import Deep
 
 import unseen
 from unseen import PUBLIC, TERMINAL, Game, Strategy
@@ -108,9 +109,9 @@ def sampled(name: str) -> Callable[[Game], object]:
     return lambda game: unseen.solve(game, name, iterations=2000, evaluate=False)
 
 
-def searched(game: Game) -> object:
-    search = unseen.Searcher(game, OnlineOutcomeSampling(), targeting="none")
-    search.run(3000)
+def searched(game: Game, simulations: int = 3000, **options: str) -> object:
+    search = unseen.Searcher(game, OnlineOutcomeSampling(**options), targeting="none")
+    search.run(simulations)
     return search
 
 
@@ -120,12 +121,12 @@ def saved_and_loaded(game: Game) -> object:
         return Strategy.load(Path(folder) / "a.strategy", game)
 
 
-def with_network(game: Game) -> unseen.Searcher:
+def with_network(game: Game, simulations: int = 3000) -> unseen.Searcher:
     """A search whose playouts are a network's."""
     encoding = unseen.Encoding(game)
     network = unseen.Network(encoding, [(np.zeros((encoding.length, game.num_actions)), np.zeros(game.num_actions))])
     search = unseen.Searcher(game, OnlineOutcomeSampling(), leaf=NetworkPlayout(network), targeting="none")
-    search.run(3000)
+    search.run(simulations)
     return search
 
 
@@ -179,6 +180,24 @@ NO_ENTRIES = {
 """Public names that take none, or run nothing of it in compiled code."""
 
 
+HIDDEN: dict[str, Callable[[Game], object]] = {
+    "enumerate_game": unseen.enumerate_game,
+    "solve, outcome_sampling": lambda game: unseen.solve(game, "outcome_sampling", iterations=40_000, evaluate=False),
+    "Searcher, vr_oos": lambda game: searched(game, 40_000, baseline="history"),
+    "Network": lambda game: with_network(game, 40_000),
+}
+"""Ways for faults that trial games do not show, with so many simulations that these do."""
+HIDDEN_FAULTS = (
+    "other_actions",
+    "huge_action",
+    "player_seven",
+    "overflow",
+    "unsigned_difference",
+    "whole_division_by_zero",
+    "shift",
+)
+
+
 def outcome(entry: Callable[[Game], object], game: Game) -> str:
     try:
         entry(game)
@@ -204,3 +223,8 @@ if __name__ == "__main__":
         "enumerate_game",
     ):
         print(json.dumps(["RarelyTooShort", name, outcome(ENTRIES[name], RarelyTooShort())]), flush=True)
+    for fault in HIDDEN_FAULTS:
+        for name, entry in HIDDEN.items():
+            print(json.dumps([f"Deep, {fault}", name, outcome(entry, Deep(fault=fault))]), flush=True)
+    name = "SequenceForm, reduced"
+    print(json.dumps(["Deep, settled", name, outcome(ENTRIES[name], Deep(fault="settled"))]), flush=True)

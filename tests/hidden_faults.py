@@ -50,8 +50,8 @@ class Deep(Game):
         s.back = 0
 
     def here(self, s):
-        """Whether this is the state in which something is wrong: chance has dealt 7, and four times 2 was chosen."""
-        return s.moves == 5 and s.card == 7 and s.twos == 4
+        """Whether this is the state in which something is wrong: chance has dealt 5, and four times 2 was chosen."""
+        return s.moves == 5 and s.card == 5 and s.twos == 4
 
     def after(self, s):
         """Whether the game is over and it was the one."""

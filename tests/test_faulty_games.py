@@ -30,9 +30,13 @@ def rows():
 def test_faulty_games_are_refused_everywhere(rows):
     seen = {(cls, name) for cls, name, _ in rows}
     assert seen >= {(cls.__name__, name) for cls in faulty_games.FAULTY for name in faulty_games.ENTRIES}
+    assert seen >= {(f"Deep, {fault}", name) for fault in faulty_games.HIDDEN_FAULTS for name in faulty_games.HIDDEN}
     for cls, name, outcome in rows:
         assert outcome.startswith("refused: "), (cls, name, outcome)
-        if cls == "RarelyTooShort":
+        if cls.startswith("Deep"):
+            words = ("broke the protocol", "at history", "in a rule, ")
+            assert any(word in outcome for word in words), (cls, name, outcome)
+        elif cls == "RarelyTooShort":
             assert "broke the protocol" in outcome or "past max_length" in outcome, (name, outcome)
         else:
             assert "at history" in outcome, (cls, name, outcome)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import subprocess
@@ -118,6 +119,24 @@ def test_an_agent_of_ones_own_on_the_command_line(own_file):
             unseen.make_agent(name, "kuhn_poker")
 
 
+def test_results_of_a_game_that_was_not_checked_say_so(own_file):
+    name = f"{own_file}:Pennies"
+    for command in (("value", name), ("match", name, "random", "random", "--games", "2", "--workers", "1")):
+        done = run_cli(*command, "--json")
+        assert json.loads(done.stdout)
+        assert f'note: {name} has not been checked, and faults may make results wrong: run `unseen check "{name}"`.' in done.stderr
+    assert unseen.info(name).all_rows()["checked"] == f'no; run `unseen check "{name}"`'
+    assert "checked" in unseen.solve_exactly(unseen.SequenceForm(name))._repr_html_()
+    assert run_cli("check", name, "--histories", "2", "--seconds", "0").returncode == 0  # not all of it
+    assert "has not been checked" in run_cli("info", name).stderr
+    assert run_cli("check", name, "--seconds", "0").returncode == 0
+    assert "checked" not in run_cli("info", name).stderr
+    assert "checked" not in unseen.info(name).all_rows()
+    own_file.write_text(OWN_FILE.replace("== (who == 0)", "!= (who == 0)"))
+    assert "has not been checked" in run_cli("info", name).stderr
+    assert "checked" not in run_cli("info", "kuhn_poker").stderr
+
+
 def test_mistakes_in_a_game_are_shown_where_they_are(own_file):
     with pytest.raises(unseen.UnseenError, match=rf"validate\(\) raised ZeroDivisionError in .*own.py, line {line_of('1 / 0')}"):
         unseen.load(f"{own_file}:Hasty")
@@ -137,7 +156,11 @@ def test_what_is_missing_is_named_once():
         num_actions = 2.5
 
     assert [f.check for f in find_faults(NoOutcomes(), seconds=0).faults] == ["num_outcomes missing"]
-    assert [f.check for f in find_faults(Fraction(), seconds=0).faults] == ["num_actions"]
+    with pytest.raises(unseen.UnseenError, match=r"num_actions is 2\.5, but must be a whole number from 1 to 16,777,216"):
+        Fraction()
+    for name in ("num_actions", "max_length", "num_outcomes"):
+        with pytest.raises(unseen.UnseenError, match=f"{name} is 2000000000, but must be"):
+            type("Huge", (Sound,), {name: 2_000_000_000})()
 
 
 def dealt_to_all(game, who=None):

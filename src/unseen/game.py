@@ -229,6 +229,10 @@ class Game(Declared, Compiled):
             *_, (frame, line) = traceback.walk_tb(error.__traceback__)
             where = f"{frame.f_code.co_filename}, line {line}"
             raise UnseenError(f"{self.name}: validate() raised {type(error).__name__} in {where}: {error}.") from error
+        for name, (least, most) in DECLARED.items():
+            if not isinstance(value := getattr(self, name), (int, np.integer)) or not least <= value <= most:
+                said = f"{name} is {value!r}, but must be a whole number from {least} to {most:,}"
+                raise UnseenError(f"{type(self).__name__}: {said}.")
 
     def enter(self) -> None:
         """Play trial games before compiled code takes the game for the first time."""
@@ -411,16 +415,6 @@ class Game(Declared, Compiled):
 
     def __hash__(self) -> int:
         return hash((type(self), *self.settings.values()))
-
-
-def wrong_declarations(game: Game) -> dict[str, str]:
-    """What is wrong with the numbers that a class declares: a sentence for each, without its full stop."""
-    found = {}
-    for name, (least, most) in DECLARED.items():
-        value = getattr(game, name)
-        if not isinstance(value, (int, np.integer)) or not least <= value <= most:
-            found[name] = f"{name} is {value!r}, but must be a whole number from {least} to {most:,}"
-    return found
 
 
 def _checked_fields(owner: str, dtype: Any) -> np.dtype[Any]:

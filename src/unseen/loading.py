@@ -26,6 +26,8 @@ FLOAT = re.compile(r"-?([0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))([eE][-+]?[0-9]+)
 QUOTED = re.compile(r""""[^"]*"|'[^']*'""")
 PARTS = re.compile(rf"[^,=]*=\s*(?:{QUOTED.pattern})\s*(?=,|$)|[^,]+")
 """What commas separate, unless they stand in quotes."""
+from_files: list[Game] = []
+"""The games of users' files that were loaded so far."""
 
 
 def load(spec: str | Game | type[Game]) -> Game:
@@ -44,6 +46,7 @@ def load(spec: str | Game | type[Game]) -> Game:
     game = cls(**parameters)
     if ".py:" in name:
         game.origin = name
+        from_files.append(game)
         copyreg.pickle(cls, _by_name)
     return game
 

@@ -9,7 +9,7 @@ import json
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast
 
@@ -17,10 +17,10 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from unseen import loading
 from unseen.errors import UnseenError
 from unseen.game import Game
 from unseen.loading import game_names
-from unseen.position import tried
 from unseen.run.checked import advice, is_checked
 from unseen.show.results import Result, facts
 from unseen.version import __version__
@@ -118,9 +118,10 @@ def command(function: F) -> F:
     @functools.wraps(function)
     def run(**options: Any) -> None:
         try:
+            before = len(loading.from_files)
             function(**options)
             sys.stdout.flush()
-            note_unchecked()
+            note_unchecked(loading.from_files[before:])
         except UnseenError as error:
             if options.get("debug"):
                 print(getattr(error, "details", ""), file=sys.stderr)
@@ -148,11 +149,11 @@ def on_one_line(error: Exception) -> str:
     return " ".join(line.strip() for line in str(error).splitlines())
 
 
-def note_unchecked() -> None:
-    """Say of which games, of those that compiled code has taken, nobody knows that they are sound."""
-    for game in tried():
+def note_unchecked(games: Iterable[Game]) -> None:
+    """Say of which of these games nobody knows that they are sound."""
+    for spec, game in {game.spec: game for game in games}.items():
         if not is_checked(game):
-            print(f"note: {game.spec} has not been checked, so there may be faults in it: {advice(game)}.", file=sys.stderr)
+            print(f"note: {spec} has not been checked, and faults may make results wrong: {advice(game)}.", file=sys.stderr)
 
 
 def show(as_json: bool, result: dict[str, Any], for_people: Callable[[], Any]) -> None:

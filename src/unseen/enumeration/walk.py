@@ -19,17 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import kernel, piece
-from unseen.engine import own_part, step
+from unseen.engine import mix, own_part, step
 from unseen.enumeration.bundles import Bundles, bundle_of, bundles_fit, new_bundles
 from unseen.enumeration.infosets import INFOSETS, SEQUENCES, has_room, infoset_at, next_node
 from unseen.enumeration.symmetry import everything, size, still, turn
 from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game
 
 COUNT, STORE, STREAM, EXAMPLES, BUNDLE = range(5)
-HISTORIES, TERMINALS, LONGEST, DEPTH, STORED, ENTERED = range(6)
+HISTORIES, TERMINALS, LONGEST, DEPTH, STORED, ENTERED, SETTLED = range(7)
 BEFORE_THE_START = -1
 DONE, LEAF, PAUSED, AT_BOTTOM, NO_ROOM = range(5)
-TOO_LONG, BAD_COUNT, OTHER_ACTIONS, BAD_CHANCE, BAD_PLAYER, BAD_TOKEN, BAD_UTILITY, BAD_ACTION = range(5, 13)
+TOO_LONG, BAD_COUNT, OTHER_ACTIONS, BAD_CHANCE, BAD_PLAYER, BAD_TOKEN, BAD_UTILITY, BAD_ACTION, NOT_SETTLED = range(5, 14)
 FAULTS = {
     TOO_LONG: "the game goes on past max_length",
     BAD_COUNT: "actions() offers none, or more than num_actions or num_outcomes allow",
@@ -39,7 +39,10 @@ FAULTS = {
     BAD_TOKEN: f"apply() tells a token that is not from 0 to {MAX_TOKEN}",
     BAD_UTILITY: "the utilities are not finite numbers that sum to zero",
     BAD_ACTION: "actions() offers actions that are not ascending, or not below num_actions or num_outcomes",
+    NOT_SETTLED: "settled() says that the payoffs are settled, but one of the games that go on from there ends otherwise",
 }
+ALWAYS, SOMETIMES = 4096, 16
+"""At so many settled histories of a user's game, and then at every so many, it is played on."""
 
 
 class Stack(NamedTuple):
@@ -321,6 +324,27 @@ def begin(game, stack, reduction):
 
 
 @piece
+def is_settled(game, stack, depth, counters, out, tell):
+    """Whether one of the games that go on from a settled history ends as the game says. Games of the library are trusted."""
+    if not game.checks_indices:
+        return True
+    counters[SETTLED] += 1
+    if counters[SETTLED] > ALWAYS and counters[SETTLED] % SOMETIMES != 0:
+        return True
+    s = stack.states[depth + 1]
+    stack.states[depth + 1] = stack.states[depth]
+    for length in range(depth, len(stack.n_actions) - 1):
+        if game.player(s) == TERMINAL:
+            break
+        n = game.actions(s, out)
+        if n <= 0 or n > len(out):
+            return False
+        step(game, s, out[np.int64(mix(np.uint64(counters[SETTLED] + length)) % np.uint64(n))], tell)
+    here, there = game.utility(stack.states[depth], 0), game.utility(s, 0)
+    return game.player(s) == TERMINAL and abs(here - there) <= 1e-9 * max(1.0, abs(here))
+
+
+@piece
 def advance(game, stack, depth, recall, sets, sink, reduction, counters, out, tell):
     """Make the next move of the history at `depth`, or begin if that is -1.
 
@@ -336,6 +360,8 @@ def advance(game, stack, depth, recall, sets, sink, reduction, counters, out, te
     is_end = p == TERMINAL
     if reduction is not None:
         is_end = is_end or (reduction.stops_settled and game.settled(s))
+        if is_end and p != TERMINAL and not is_settled(game, stack, below, counters, out, tell):
+            return NOT_SETTLED
     if is_end:
         status = record_end(game, s, stack, below, sink, counters)
         return LEAF if status == DONE else status

@@ -178,7 +178,7 @@ class Walker:
         self.number = self.shared.enrol()
         self.prefix = np.array(prefix, np.int64)
         self.stack = new_stack(game)
-        self.counters = np.zeros(6, np.int64)
+        self.counters = np.zeros(7, np.int64)
         self.counters[DEPTH] = BEFORE_THE_START
         self.scratch = scratch(game)
 

@@ -137,7 +137,7 @@ class SetTree(Compiled):
                         return False
                     w = add(table, slot_of(table.slots, table.ints, key), key, p, work.out, n, 0)
                     leaf.begin_set(game, s, rule, known, table, w, p, key, flight, flights.seen[f], work.out, n)
-                elif not agrees(game, s, table, w, work.out, flight.number):
+                elif not agrees(game, s, p, table, w, work.out, flight.number):
                     return False
                 n = n_actions(table.halves, w)
                 total = rule.choose(

@@ -36,7 +36,8 @@ class Result:
 
     def all_rows(self) -> dict[str, Any]:
         """All of it; and if the game is a user's that has not passed a check, that."""
-        game = getattr(self, "game", None)
+        about = (getattr(self, name, None) for name in ("strategy", "enumeration"))
+        game = getattr(self, "game", None) or next((part.game for part in about if part is not None), None)
         return self.rows() | ({"checked": f"no; {advice(game)}"} if isinstance(game, Game) and not is_checked(game) else {})
 
     def table(self) -> Table:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unseen.compiling import Compiled, as_python, kernel, piece
-from unseen.engine import is_proper
+from unseen.engine import is_mover, is_proper
 from unseen.enumeration.infosets import extended
 from unseen.errors import UnseenError
 from unseen.game import Game
@@ -217,7 +217,7 @@ def find_or_add(game, s, player, key, table, out, t):
             w = met(table.halves, w, out, n)
         elif is_proper(out, n):
             w = add(table, slot, key, player, out, n, 0)
-    elif not agrees(game, s, table, w, out, t):
+    elif not agrees(game, s, player, table, w, out, t):
         w = np.int64(NOWHERE)
     return w
 
@@ -236,15 +236,15 @@ def met(halves, w, out, n):
 
 
 @piece
-def agrees(game, s, table, w, out, t):
-    """Whether the set at `w` has the actions of the history `s`, where simulation number `t` has come.
+def agrees(game, s, player, table, w, out, t):
+    """Whether the set at `w` is one of a `player` and has the actions of the history `s`, where simulation number `t` has come.
 
     That takes listing them, so games of the library are trusted, and of a user's only some simulations are looked at.
     """
     if not game.checks_indices or (t >= ALWAYS and t % SOMETIMES != 0):
         return True
     n = game.actions(s, out)
-    if n != n_actions(table.halves, w):
+    if not is_mover(player) or n != n_actions(table.halves, w):
         return False
     first = actions(w, n)
     for k in range(n):

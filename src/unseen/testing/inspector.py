@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from unseen.enumeration.symmetry import reduction
-from unseen.game import CHANCE, DECLARED, MAX_TOKEN, PUBLIC, TERMINAL, Game, PlainState, wrong_declarations
+from unseen.game import CHANCE, MAX_TOKEN, PUBLIC, TERMINAL, Game, PlainState
 from unseen.position import broken_image, history_text, is_token, is_whole, percept_of, rule_exception
 from unseen.run.progress import Progress
 from unseen.testing.compiled_rules import UNWRITTEN, CompiledRules
@@ -167,8 +167,6 @@ class Inspector:
 
     def check_declarations(self) -> None:
         game = self.game
-        for name, said in wrong_declarations(game).items():
-            self.fault(name, said, ())
         for rule in ("start", "player", "actions", "apply", "utility"):
             if getattr(type(game), rule) is getattr(Game, rule):
                 self.fault(f"{rule} missing", f"the class does not define {rule}()", ())
@@ -181,7 +179,7 @@ class Inspector:
 
     def root(self) -> _Node | None:
         """The empty history, or None if the game cannot even be started."""
-        if any(check.endswith("missing") or check in DECLARED for check in self.faults):
+        if any(check.endswith("missing") for check in self.faults):
             return None
         clean, dirty = self.game.new_state(), self.game.new_state()
         for name in dirty.__slots__:
