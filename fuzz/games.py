@@ -8,9 +8,13 @@ counts what must not happen: a signal, a traceback, a hang, and a number that a 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import importlib
 import json
 import os
+import pkgutil
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -176,16 +180,27 @@ def cases(seed: int) -> Iterator[tuple[str, str]]:
     yield from pairs
 
 
-def search(minutes: float, seed: int) -> dict[str, object]:
-    """Run cases until the time is over or there are none left."""
-    import unseen.cli  # noqa: F401  (so that no child need import it)
+def _import_all() -> None:
+    """Import the library, so that no child need do it."""
+    import unseen
 
+    for module in pkgutil.walk_packages(unseen.__path__, "unseen."):
+        if not module.name.endswith("__main__"):
+            with contextlib.suppress(ImportError):  # what is an extra
+                importlib.import_module(module.name)
+
+
+def search(minutes: float, seed: int, only: str = "") -> dict[str, object]:
+    """Run cases until the time is over or there are none left; only those in which a pattern is found, as in `:Deep value`."""
+    _import_all()
     end, found, counts, refused = time.monotonic() + 60.0 * minutes, [], Counter[str](), {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for game, command in cases(seed):
             if time.monotonic() > end:
                 break
+            if not re.search(only, f"{game} {command}"):
+                continue
             for old in folder.iterdir():
                 if old.is_file():
                     old.unlink()
@@ -202,12 +217,12 @@ def search(minutes: float, seed: int) -> dict[str, object]:
     return {"cases": sum(counts.values()), "counts": dict(counts), "found": found}
 
 
-def run(minutes: float, seed: int) -> int:
+def run(minutes: float, seed: int, only: str = "") -> int:
     """Take faulty games through the commands for some minutes. Prints what was found; returns the number of failures."""
     cache = Path(tempfile.gettempdir()) / f"{CACHE}-{os.getuid()}"
     cache.mkdir(mode=0o700, exist_ok=True)
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(cache), "XDG_CACHE_HOME": str(cache), "PYTHONWARNINGS": "ignore"}
-    words = [sys.executable, __file__, "--minutes", str(minutes), "--seed", str(seed)]
+    words = [sys.executable, __file__, "--minutes", str(minutes), "--seed", str(seed), "--only", only]
     done = subprocess.run(words, stdout=subprocess.PIPE, env=environment, text=True, check=True)
     result = json.loads(done.stdout.splitlines()[-1])
     print(f"faulty games: {result['cases']:,} commands: " + ", ".join(f"{n:,} {what}" for what, n in result["counts"].items()))
@@ -218,5 +233,6 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description="Take faulty games through all commands.")
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", default="", help="A pattern, found in a game and a command: ':Exits value'.")
     options = parser.parse_args()
-    print(json.dumps(search(options.minutes, options.seed)))
+    print(json.dumps(search(options.minutes, options.seed, options.only)))

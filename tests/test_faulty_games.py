@@ -9,6 +9,7 @@ from pathlib import Path
 
 import faulty_games
 import pytest
+from helpers import ROOT
 
 import unseen
 
@@ -40,6 +41,15 @@ def test_faulty_games_are_refused_everywhere(rows):
             assert "broke the protocol" in outcome or "past max_length" in outcome, (name, outcome)
         else:
             assert "at history" in outcome, (cls, name, outcome)
+
+
+def test_the_fuzzer_finds_no_command_that_takes_a_faulty_game(monkeypatch, capsys):
+    monkeypatch.syspath_prepend(str(ROOT / "fuzz"))
+    import games
+
+    refused = "Exits|Raises|NoLength|SettledAtOnce|Mirrored|KnowsWhatItHides"
+    assert games.run(5.0, 0, only=f":({refused}) (value|match, vr_oos|measure, oos|learn|extract)$") == 0
+    assert "faulty games: 30 commands: 30 refused" in capsys.readouterr().out
 
 
 def test_a_sound_game_is_taken_everywhere():

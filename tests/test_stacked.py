@@ -343,7 +343,7 @@ def test_words_are_laid_over_one_another():
     assert whole_bytes(np.array([0x1_0010], np.uint64)).tolist() == [0xFF_00FF]
 
 
-SOUND, PRIVATE, OTHER_CHOICES, ENDLESS, NO_NUMBER, TOO_MANY, EARLY, TWICE = range(8)
+SOUND, PRIVATE, OTHER_CHOICES, ENDLESS, NO_NUMBER, TOO_MANY, EARLY, TWICE, READS = range(9)
 
 
 class Wide(Game):
@@ -377,6 +377,8 @@ class Wide(Game):
         if self.fault == TWICE and s.total == 0 and a == 2:
             s.total = 1
             return
+        if self.fault == READS:
+            s.total += tell[PUBLIC]  # nothing has been told yet, so it is 0
         tell[PUBLIC] = 1 + 3 * s.bid + a
         if self.fault == PRIVATE:
             tell[1] = 1 + s.bid
@@ -393,6 +395,7 @@ def test_states_of_many_words_are_their_own_keys():
     found = backward_induction(game, workers=2)
     assert found.slots.shape[1] == 4
     assert found.value == pytest.approx(unseen.solve_exactly(game).value, abs=1e-9)
+    assert backward_induction(Wide(fault=READS), workers=1).value == found.value
 
 
 class Odd(Wide):
