@@ -188,14 +188,9 @@ HIDDEN: dict[str, Callable[[Game], object]] = {
 }
 """Ways for faults that trial games do not show, with so many simulations that these do."""
 HIDDEN_FAULTS = (
-    "other_actions",
-    "huge_action",
-    "player_seven",
-    "overflow",
-    "unsigned_difference",
-    "whole_division_by_zero",
-    "shift",
-)
+    "other_actions", "huge_action", "player_seven", "overflow", "unsigned_difference", "whole_division_by_zero", "shift",
+    "array_overflow", "fraction", "piece_overflow", "piece_past_the_array",
+)  # fmt: skip
 
 
 def outcome(entry: Callable[[Game], object], game: Game) -> str:

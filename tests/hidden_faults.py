@@ -9,13 +9,14 @@ import time
 
 import numpy as np
 
-from unseen import CHANCE, PUBLIC, TERMINAL, Game, parameter
+from unseen import CHANCE, PUBLIC, TERMINAL, Game, parameter, piece
 
 FAULTS = (
     "none", "other_actions", "fewer_actions", "no_actions", "negative_count", "huge_count", "action_too_large", "huge_action",
     "negative_action", "descending", "player_seven", "player_minus_three", "negative_token", "huge_token", "endless_game", "nan",
     "infinite", "not_zero_sum", "overflow", "underflow", "unsigned_difference", "division_by_zero", "whole_division_by_zero",
     "shift", "past_the_array", "settled", "chance_sum", "chance_nan", "reads_tell", "huge_payoff",
+    "array_overflow", "fraction", "piece_overflow", "piece_past_the_array",
 )  # fmt: skip
 """What can be wrong with `Deep`. All but the first are refused by a check, and "huge_payoff", which is allowed."""
 SOUND = ("none", "huge_payoff")
@@ -25,7 +26,18 @@ NUMBER = {name: k for k, name in enumerate(FAULTS)}
     NEGATIVE_ACTION, DESCENDING, PLAYER_SEVEN, PLAYER_MINUS_THREE, NEGATIVE_TOKEN, HUGE_TOKEN, ENDLESS_GAME, NAN,
     INFINITE, NOT_ZERO_SUM, OVERFLOW, UNDERFLOW, UNSIGNED_DIFFERENCE, DIVISION_BY_ZERO, WHOLE_DIVISION_BY_ZERO,
     SHIFT, PAST_THE_ARRAY, SETTLED, CHANCE_SUM, CHANCE_NAN, READS_TELL, HUGE_PAYOFF,
+    ARRAY_OVERFLOW, FRACTION, PIECE_OVERFLOW, PIECE_PAST_THE_ARRAY,
 ) = range(len(FAULTS))  # fmt: skip
+
+
+@piece
+def put(s, number):
+    s.small = number
+
+
+@piece
+def put_far(s, k):
+    s.sums[k] = 1
 
 
 class Deep(Game):
@@ -136,6 +148,14 @@ class Deep(Game):
             s.small = 1
         if self.fault == PAST_THE_ARRAY:
             s.sums[s.moves * 1000] = 1
+        if self.fault == ARRAY_OVERFLOW:
+            s.sums[1] -= 140
+        if self.fault == FRACTION:
+            s.small = 0.25 * s.moves
+        if self.fault == PIECE_OVERFLOW:
+            put(s, 45 * s.twos)
+        if self.fault == PIECE_PAST_THE_ARRAY:
+            put_far(s, 100 * s.moves)
         if self.fault == READS_TELL:
             tell[PUBLIC] += 1 << 31
 

@@ -86,7 +86,12 @@ class Position:
         if not self.is_chance:
             raise UnseenError(f"{self}: it is not chance's move.")
         n = len(self.actions)
-        return [float(self._call("chance", self.state, a, n)) for a in self.actions]
+        chances = [self._call("chance", self.state, a, n) for a in self.actions]
+        if not all(isinstance(p, (int, float, np.number)) and p >= 0.0 for p in chances):
+            self._fault(f"chance gives the probabilities {chances}, which must be numbers and not negative")
+        if not abs(sum(chances) - 1.0) <= 1e-9:
+            self._fault(f"chance gives probabilities that sum to {sum(chances)}, not to 1")
+        return [float(p) for p in chances]
 
     @property
     def utilities(self) -> tuple[float, float]:
@@ -354,8 +359,8 @@ def _try_state(position: Position) -> None:
         position._call("encode", position.state, position.player, written := np.zeros(game.encoding_size, np.float32))
         if not np.isfinite(written).all():
             position._fault(f"encode writes {written.tolist()}, which must be finite")
-    if position.is_chance and not abs(sum(position.chance_probabilities) - 1.0) <= 1e-9:
-        position._fault(f"chance gives probabilities that sum to {sum(position.chance_probabilities)}, not to 1")
+    if position.is_chance:
+        _ = position.chance_probabilities
 
 
 def _some_images(game: Game, rng: random.Random) -> list[list[int]]:

@@ -16,7 +16,7 @@ from numba.core.types import unliteral
 from unseen.compiling.cache import ContentCacheFile, with_content_cache
 from unseen.compiling.digest import is_compiled
 from unseen.compiling.explaining import explain
-from unseen.compiling.lowering import JIT_DISABLED, KERNEL_OPTIONS, PIECE_OPTIONS, PieceCompiler
+from unseen.compiling.lowering import CHECKS, JIT_DISABLED, KERNEL_OPTIONS, PIECE_OPTIONS, PieceCompiler
 from unseen.compiling.types import Compiled
 from unseen.errors import RuleError
 
@@ -54,10 +54,15 @@ def kernel(function: F) -> F:
 
 
 def piece(function: F) -> F:
-    """Compile `function`, a small one that kernels call. It is inlined, so splitting a kernel into pieces costs nothing."""
+    """Compile `function`, a small one that kernels call. It is inlined, so splitting a kernel into pieces costs nothing.
+
+    Those of users are checked as rules are.
+    """
     if JIT_DISABLED:
         return function
     options = {name: value for name, value in PIECE_OPTIONS.items() if name != "pipeline_class"}
+    if function.__module__.partition(".")[0] != "unseen":
+        options |= CHECKS
     return cast(F, Piece(function, targetoptions={"nopython": True, **options}, pipeline_class=PieceCompiler))
 
 

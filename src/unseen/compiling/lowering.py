@@ -184,3 +184,5 @@ PIECE_OPTIONS: dict[str, Any] = {
     "pipeline_class": PieceCompiler,
 }  # fmt: skip
 """Without wrappers for C, nor for Python if only kernels call: these took about a quarter of the time to compile."""
+CHECKS: dict[str, Any] = {"boundscheck": True, "error_model": "python"}
+"""Options of what is checked, so that it raises where plain Python would (see `checking`)."""

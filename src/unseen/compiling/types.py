@@ -23,7 +23,7 @@ from numba.extending import (
 )
 
 from unseen.compiling.digest import digest_function
-from unseen.compiling.lowering import JIT_DISABLED, PIECE_OPTIONS
+from unseen.compiling.lowering import CHECKS, JIT_DISABLED, PIECE_OPTIONS
 
 
 class CompiledType(types.Type):
@@ -158,7 +158,7 @@ def numba_type(cls: type[Compiled], checks_indices: bool = False) -> CompiledTyp
 
 def _make_type(name: str, cls: type[Compiled], checks_indices: bool) -> None:
     """Make a Numba type with the fields and methods of `cls`."""
-    options = PIECE_OPTIONS | {"boundscheck": checks_indices, "error_model": "python" if checks_indices else "numpy"}
+    options = PIECE_OPTIONS | (CHECKS if checks_indices else {})
     kind = type(f"{cls.__name__}Type", (CompiledType,), {})
     register_model(kind)(_FieldsModel)
     unbox(kind)(_unbox)
