@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from unseen.arena.ratings import PER_UNIT, rate
+from unseen.arena.intervals import payoff_margin, signed
+from unseen.arena.ratings import PER_UNIT, rate, rate_payoffs
 from unseen.arena.sprt import BOUND, ERROR, SCORES, SPRT, constrained
 from unseen.errors import UnseenError
 
@@ -54,11 +55,52 @@ def test_intervals_of_games_that_come_in_pairs():
         first, second, score = (np.repeat(x, 2) for x in results(rng, 1000))
         grouped = rate(NAMES, first, second, score, groups=np.arange(2000) // 2)
         alone = rate(NAMES, first, second, score)
-        assert grouped.error == pytest.approx(np.sqrt(2.0) * alone.error, rel=1e-2)
+        assert grouped.error == pytest.approx(np.sqrt(2.0) * alone.error, rel=2e-2)  # but for what the prior adds
         wide.append((grouped.low < truth) & (truth < grouped.high))
         narrow.append((alone.low < truth) & (truth < alone.high))
     assert 0.90 <= np.mean(wide) <= 0.99
     assert np.mean(narrow) < 0.90
+
+
+PAIRS = np.array([(1, -1), (-1, 1), (0, 0), (1, 1), (-1, -1), (1, 0)])
+"""What both games of a pair can be for the first agent: split in three ways, won, lost, half won."""
+MOSTLY_SPLIT = {
+    "equal agents": [[0.45, 0.45, 0, 0.05, 0.05, 0]],
+    "one wins 60% of the rest": [[0.45, 0.45, 0, 0.06, 0.04, 0]],
+    "one wins all of the rest": [[0.45, 0.45, 0, 0.1, 0, 0]],
+    "half of the split pairs are drawn": [[0.225, 0.225, 0.45, 0.07, 0.03, 0]],
+    "all of the split pairs are drawn": [[0, 0, 0.9, 0.06, 0.04, 0]],
+    "one wins a game and draws the other": [[0.45, 0.45, 0, 0, 0, 0.1]],
+    "moving first wins": [[0.8, 0.1, 0, 0.06, 0.04, 0]],
+    "three agents": [[0.45, 0.45, 0, 0.08, 0.02, 0], [0.45, 0.45, 0, 0.1, 0, 0], [0.4, 0.4, 0.1, 0.05, 0.05, 0]],
+}  # fmt: skip
+"""How likely each of these is in each match-up."""
+
+
+def round_robin(counts):
+    """Names, who moves first and second, scores, and numbers of pairs, of games with `counts`, (m, 6), of `PAIRS`."""
+    n = {1: 2, 3: 3}[len(counts)]
+    first, second = (np.repeat(side, np.sum(counts, axis=1)) for side in np.triu_indices(n, 1))
+    score = np.concatenate([np.repeat(PAIRS, each, axis=0) for each in counts]) * [1, -1]
+    seats = np.stack([first, second], axis=1)
+    return NAMES[:n], seats.ravel(), seats[:, ::-1].ravel(), score.ravel(), np.arange(len(first)).repeat(2)
+
+
+@pytest.mark.parametrize("chances", MOSTLY_SPLIT.values(), ids=MOSTLY_SPLIT.keys())
+def test_intervals_of_few_pairs_most_of_which_are_split(chances):
+    """20 pairs for any two agents, 90% of them split: at least 93% of 1,000 tournaments, and none says that it knows exactly."""
+    rng = np.random.default_rng(7)
+    truth = rate(*round_robin(np.rint(np.array(chances) * 1000).astype(int))[:4]).rating
+    drawn = np.stack([rng.multinomial(20, each, size=1000) for each in chances], axis=1)
+    inside, times = [], []
+    for counts, many in zip(*np.unique(drawn, axis=0, return_counts=True), strict=True):  # each result once
+        *games, pairs = round_robin(counts)
+        found = rate(*games, groups=pairs)
+        inside.append((found.low < truth) & (truth < found.high))
+        times.append(many)
+        assert found.half.min() > 1.0
+        assert found.advantage_error > 1.0
+    assert (np.array(times) @ np.array(inside) / 1000).min() >= 0.93
 
 
 def test_an_anchor():
@@ -76,6 +118,64 @@ def test_ratings_without_end_are_held_back(score):
     assert np.isfinite(found.rating).all()
     assert found.is_held == (-1 not in score)
     assert np.sign(np.round(found.rating[0], 6)) == np.sign(sum(score))
+
+
+# Where some games pay more than others -------------------------------------------------------------------------------------------
+
+STAKES = np.array([(1, -1), (-1, 1), (2, -2), (2, 1), (-1, -1), (4, 4), (-3, 1)])
+"""What both games of a pair can pay the agent of the lower number."""
+
+
+def test_a_rating_by_payoffs_is_the_mean_payoff_against_each_opponent():
+    """Opponents count alike, however many games there were against them."""
+    first, second = [0, 1, 0, 1, 0, 2, 1, 2], [1, 0, 1, 0, 2, 0, 2, 1]
+    payoff = np.array([3.0, -1.0, 2.0, 2.0, -5.0, 1.0, 1.0, 0.0])
+    found = rate_payoffs(NAMES[:3], first, second, payoff, groups=np.arange(8) // 2)
+    a, b, c = (3 + 1 + 2 - 2) / 4, (-5 - 1) / 2, (1 - 0) / 2
+    assert found.rating == pytest.approx([(a + b) / 2, (c - a) / 2, (-b - c) / 2])
+    assert found.advantage == pytest.approx(((3 - 1 + 2 + 2) / 4 + (-5 + 1) / 2 + 1 / 2) / 3)
+    assert list(found.games) == [6, 6, 4]
+    tied = rate_payoffs(NAMES[:3], first, second, payoff, groups=np.arange(8) // 2, anchor=("b", 10.0))
+    assert tied.rating == pytest.approx(found.rating - found.rating[1] + 10.0)
+    assert tied.half[1] == 0.0
+    assert tied.superiority == pytest.approx(found.superiority)
+    assert (tied.text(1), found.text(0)) == ("+10.000 (anchor)", f"-1.000 ± {found.half[0]:.3f}")
+
+
+@pytest.mark.parametrize("pairs", [2, 5, 20])
+@pytest.mark.parametrize("split", [0.3, 0.9, 1.0])
+def test_intervals_of_payoffs(pairs, split):
+    """Of three agents: at least 93% of 1,000 tournaments, and none says that it knows exactly."""
+    rng, inside = np.random.default_rng(8), []
+    rest = np.array([[4, 3, 1, 2], [2, 3, 3, 2], [1, 3, 0, 6]]) / 10
+    chances = np.column_stack([np.full((3, 3), split / 3), (1 - split) * rest])
+    worth = chances @ STAKES.mean(axis=1)
+    truth = np.array([worth[0] + worth[1], worth[2] - worth[0], -worth[1] - worth[2]]) / 2
+    lower, higher = (np.repeat(side, pairs) for side in np.triu_indices(3, 1))
+    first, second = np.stack([lower, higher], axis=1).ravel(), np.stack([higher, lower], axis=1).ravel()
+    for _ in range(1000):
+        drawn = (rng.random((3, pairs, 1)) > chances.cumsum(axis=1)[:, None, :-1]).sum(axis=2).ravel()
+        found = rate_payoffs(NAMES[:3], first, second, (STAKES[drawn] * [1, -1]).ravel(), groups=np.arange(len(first)) // 2)
+        inside.append((found.low < truth) & (truth < found.high))
+        assert found.half.min() > 0.0
+        assert found.advantage_error > 0.0
+    assert np.mean(inside, axis=0).min() >= 0.93
+
+
+def test_nothing_is_known_exactly():
+    """Games that all paid the same have an interval, and so has one pair."""
+    always = rate_payoffs(["a", "b"], [0, 1] * 20, [1, 0] * 20, [3.0, -3.0] * 20, groups=np.arange(40) // 2)
+    assert always.rating == pytest.approx([3.0, -3.0])
+    assert 0.1 < always.half[0] < 1.0
+    assert rate_payoffs(["a", "b"], [0, 1], [1, 0], [0.0, 0.0], groups=[0, 0]).half[0] > 0.5
+    assert payoff_margin([2.0] * 20, 2.0) > 0.1
+    assert np.isinf(payoff_margin([2.0], 2.0))
+
+
+def test_numbers_are_shown_with_a_sign_and_an_interval_that_is_not_zero():
+    assert signed(-0.2, 12.3, 0) == "+0 ± 12"
+    assert signed(12.34, 0.04, 0) == "+12.34 ± 0.04"
+    assert signed(-0.0004, np.inf, 3) == "+0.000"
 
 
 def test_what_cannot_be_rated():

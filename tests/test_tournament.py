@@ -14,8 +14,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from helpers import run_cli
+from scipy.optimize import linprog
+from scipy.special import entr
 
 import unseen
+from unseen.arena.nash import nash_average
 from unseen.arena.records import GAMES, SETTINGS, TIMES
 from unseen.arena.standings import Standings, numbered
 from unseen.arena.tournament import tournament
@@ -244,6 +247,70 @@ def test_a_cycle_shows_as_a_mix():
     mix, against = found.nash
     assert mix == pytest.approx([1 / 3, 1 / 3, 1 / 3, 0.0])
     assert against == pytest.approx([0.0, 0.0, 0.0, -1.0])
+
+
+def standings_of(payoffs):
+    """Two agents that change seats; `payoffs` are those of the first named, in pairs."""
+    games = len(payoffs)
+    first = np.arange(games) % 2
+    rest = {"seconds": np.zeros((games, 2)), "moves": np.ones((games, 2), int), "simulations": np.zeros((games, 2), int)}
+    paid = np.array(payoffs) * (1 - 2 * first)
+    return Standings("game", ["often", "much"], first, 1 - first, paid, np.arange(games) // 2, **rest)
+
+
+def test_where_games_pay_more_or_less_ratings_are_by_payoffs():
+    """Who wins three games of four, and loses more in the fourth, is second."""
+    standings = standings_of([1.0, 1.0, 1.0, -5.0] * 10)
+    found = standings.as_dict()
+    assert found["rated_by"] == "payoffs"
+    assert [row["agent"] for row in found["ratings"]] == ["much", "often"]
+    assert found["ratings"][1]["rating"] == pytest.approx(-0.5)
+    assert found["ratings"][1]["wins"] == pytest.approx(0.75)
+    assert standings.rating_rows()[0][:4] == ["agent", "payoff (95%)", "games", "wins"]
+    assert "+0.500 ± " in standings.rating_rows()[1][0][1]
+    assert standings.rating_plot().axes[0].get_xlabel() == "payoff a game, 95% intervals"
+    equal = standings_of([2.0, 2.0, 0.0, -2.0] * 10)
+    assert equal.as_dict()["rated_by"] == "wins"
+    assert equal.order == [0, 1]
+    assert equal.rating_rows()[0][:4] == ["agent", "rating (95%)", "games", "mean"]
+    assert equal.rating_plot().axes[0].get_xlabel() == "rating, 95% intervals"
+
+
+def test_no_interval_of_a_page_has_no_width():
+    """All pairs split, and all games won by who moves first."""
+    standings = standings_of([1.0, -1.0] * 20)
+    cells = [*standings.rating_rows()[1], *standings.cross_rows()[1]]
+    assert not [cell for row in cells for cell in row if "± 0 " in f"{cell} " or "± 0.000" in cell]
+
+
+def test_equal_agents_share_the_nash_average_equally():
+    rps = np.array([[0.0, -1.0, 1.0], [1.0, 0.0, -1.0], [-1.0, 1.0, 0.0]])
+    assert nash_average(np.zeros((2, 2))) == pytest.approx([0.5, 0.5])
+    beaten = np.array([[0.0, 0.0, 0.2], [0.0, 0.0, 0.1], [-0.2, -0.1, 0.0]])
+    assert nash_average(beaten) == pytest.approx([0.5, 0.5, 0.0])
+    copies = [0, 1, 2, 0, 0, 1]  # of rock and of paper
+    assert nash_average(rps[np.ix_(copies, copies)]) == pytest.approx([1 / 9, 1 / 6, 1 / 3, 1 / 9, 1 / 9, 1 / 6])
+
+
+def test_the_nash_average_has_the_largest_entropy_of_all_equilibria():
+    """Games with ties and copies: nobody gains against it, and copies have the same share."""
+    rng = np.random.default_rng(0)
+    for _ in range(100):
+        n = rng.integers(2, 6)
+        payoffs = np.triu(rng.integers(-1, 2, (n, n)), 1).astype(float)
+        copies = np.append(np.arange(n), rng.integers(n, size=2))
+        payoffs = (payoffs - payoffs.T)[np.ix_(copies, copies)]
+        mix = nash_average(payoffs)
+        assert mix.min() >= 0.0
+        assert mix.sum() == pytest.approx(1.0)
+        assert (payoffs @ mix).max() < 1e-8
+        assert mix[n:] == pytest.approx(mix[copies[n:]], abs=1e-6)
+        # Where entropy bends, a step to any other equilibrium loses some: that of a linear program with costs drawn at random.
+        away = linprog(rng.normal(size=n + 2), payoffs, np.zeros(n + 2), np.ones((1, n + 2)), [1.0])
+        assert entr(mix).sum() >= entr(0.99 * mix + 0.01 * away.x).sum() - 1e-9
+
+
+def test_names_are_numbered():
     assert numbered(["a", "b", "a", "a"]) == ["a", "b", "a #2", "a #3"]
 
 
@@ -253,6 +320,7 @@ WRONG = [
     (("kuhn_poker", "random", "nobody"), "nobody"),
     (("kuhn_poker", "random", "pimc", "--anchor", "nobody=3"), "the anchor is 'nobody'"),
     (("kuhn_poker", "random", "pimc", "--anchor", "random"), "--anchor is 'random'"),
+    (("kuhn_poker", "random", "pimc", "--games", "3"), "games is 3, but must be even"),
     (("kuhn_poker", "random", "pimc", "--resume"), "--resume needs --out"),
     (("kuhn_poker", "random", "pimc", "random", "--sprt", "0,10"), "a question about two agents"),
 ]

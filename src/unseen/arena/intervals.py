@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import isfinite
+from math import ceil, isfinite, log10
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,30 @@ def margin(draws: ArrayLike) -> float:
     return float(margins(draws))
 
 
+def means(draws: ArrayLike, kinds: NDArray[np.int64], scale: float) -> tuple[Floats, Floats]:
+    """The mean of the payoffs of each kind, and its standard error. `kinds` numbers the kind of each draw, from 0.
+
+    Few payoffs may all be the same, or nearly. So errors are as large as if two more of size `scale` had been drawn, one won and
+    one lost.
+    """
+    draws = np.asarray(draws, float)
+    count = np.bincount(kinds)
+    mean = np.bincount(kinds, draws) / count
+    spread = np.bincount(kinds, (draws - mean[kinds]) ** 2) * count / np.maximum(count - 1, 1)
+    return mean, np.sqrt(spread + 2.0 * (scale**2 + mean**2)) / count
+
+
+def payoff_scale(payoffs: ArrayLike) -> float:
+    """The size of payoffs: their root mean square; 1 if all are 0."""
+    return float(np.sqrt(np.mean(np.square(payoffs)))) or 1.0
+
+
+def payoff_margin(draws: ArrayLike, scale: float) -> float:
+    """Half of the 95% interval of a mean payoff, never 0; infinite for fewer than two draws. `scale` is the size of payoffs."""
+    draws = np.asarray(draws, float)
+    return Z * float(means(draws, np.zeros(len(draws), np.int64), scale)[1][0]) if len(draws) > 1 else np.inf
+
+
 def of_pairs(draws: ArrayLike) -> Floats:
     """The means of games 0 and 1, 2 and 3, ..., shape (n // 2,): where a pair has the same chance, it is one draw."""
     draws = np.asarray(draws, float)
@@ -45,3 +69,13 @@ def for_json(x: float) -> float | None:
 def plus_minus(mean: Any, half: Any, digits: int = 4) -> str:
     """A mean and its interval for people."""
     return f"{mean:.{digits}g} ± {half:.2g} (95%)" if isfinite(half) else f"{mean:.{digits}g} (too few draws for an interval)"
+
+
+def signed(x: float, half: float, digits: int) -> str:
+    """A number with its sign and half of its interval, with at least `digits` decimals, so many that the interval is not shown as
+    0."""
+    if not isfinite(half):
+        return f"{x:+z.{digits}f}"
+    if half > 0.0:
+        digits = max(digits, ceil(-log10(2.0 * half)))
+    return f"{x:+z.{digits}f} ± {half:.{digits}f}"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from unseen.agents import Agent, Budget
 from unseen.arena.asking import Asked, Fault
-from unseen.arena.intervals import Z, margin, of_pairs
+from unseen.arena.intervals import Z, margin, of_pairs, payoff_margin, payoff_scale
 from unseen.arena.names import check_agent, make_agent, prepared
 from unseen.arena.referee import Played, play
 from unseen.arena.sprt import SPRT
@@ -68,7 +68,7 @@ class Match(Result):
     @property
     def ci(self) -> tuple[float, float] | None:
         """The 95% interval of the mean payoff; None if there are too few games to tell."""
-        half = margin(of_pairs(self.payoffs) if self.paired else self.payoffs)
+        half = payoff_margin(of_pairs(self.payoffs) if self.paired else self.payoffs, payoff_scale(self.payoffs or 1.0))
         return (self.mean - half, self.mean + half) if isfinite(half) else None
 
     @property
@@ -187,6 +187,12 @@ def agresti_coull(successes: float, trials: int) -> tuple[float, float, float]:
     return successes / trials if trials else 0.5, max(0.0, centre - margin), min(1.0, centre + margin)
 
 
+def check_pairs(games: int) -> None:
+    """Raise if games cannot come in pairs with the seats changed."""
+    if games % 2:
+        raise UnseenError(f"games is {games}, but must be even: games come in pairs with the same chance and the seats changed.")
+
+
 def first_seat(k: int) -> int:
     """The seat of the agent named first in game number `k`."""
     return k % 2
@@ -240,6 +246,8 @@ def match(
     game = load(game)
     if games < 1:
         raise UnseenError(f"games is {games}, but must be at least 1.")
+    if paired:
+        check_pairs(games)
     if out is not None:
         check_output(out, LOG, force)
     names = [agent if isinstance(agent, str) else agent.name for agent in (first, second)]

@@ -1,8 +1,9 @@
 """What the games of a tournament say: a cross table by seat, ratings, likelihoods of superiority, and an equilibrium among agents.
 
-The equilibrium is Nash averaging (D. Balduzzi et al., "Re-evaluating evaluation", 2018): a game in which each of two players names
-an agent, and these play. What an agent gets on average against the equilibrium of that game does not change when a weak agent is
-added ten times over, and a cycle of agents that beat each other shows as a mix of them.
+Ratings are by wins where all games that were not drawn paid the same, and by payoffs where some paid more than others: there an
+agent can win more games and lose by it. The equilibrium is Nash averaging: a game in which each of two players names an agent, and
+these play. What an agent gets on average against the equilibrium of that game does not change when a weak agent is added ten times
+over, and a cycle of agents that beat each other shows as a mix of them.
 """
 
 from __future__ import annotations
@@ -10,16 +11,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unseen.arena.intervals import for_json, margin
-from unseen.arena.ratings import Ratings, rate
+from unseen.arena.intervals import for_json, payoff_margin, payoff_scale, signed
+from unseen.arena.nash import nash_average
+from unseen.arena.ratings import PAYOFFS, WINS, Ratings, rate, rate_payoffs
 from unseen.show.figures import new_figure
-from unseen.stacked.simplex import new_simplex, solve_matrix
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +41,7 @@ class Cell:
 
     @property
     def text(self) -> str:
-        return f"{self.mean:+.3f}" + (f" ± {self.half:.3f}" if isfinite(self.half) else "")
+        return signed(self.mean, self.half, 3)
 
 
 @dataclass(frozen=True)
@@ -68,13 +68,20 @@ class Standings:
         """None as long as there is no game."""
         if not len(self.payoff):
             return None
-        return rate(self.names, self.first, self.second, self.payoff, groups=self.group, anchor=self.anchor)
+        by = rate_payoffs if self.has_stakes else rate
+        return by(self.names, self.first, self.second, self.payoff, groups=self.group, anchor=self.anchor)
 
     @cached_property
     def mean(self) -> Floats:
         """What each agent has got a game, on average, (n,)."""
         games = np.maximum(self._by_agent(np.ones((len(self.payoff), 2))), 1.0)
         return self._by_agent(np.stack([self.payoff, -self.payoff], axis=1)) / games
+
+    @cached_property
+    def wins(self) -> Floats:
+        """The share of games that each agent has won, a draw counting half, (n,)."""
+        games = np.maximum(self._by_agent(np.ones((len(self.payoff), 2))), 1.0)
+        return 0.5 + 0.5 * self._by_agent(np.sign(np.stack([self.payoff, -self.payoff], axis=1))) / games
 
     @cached_property
     def thought(self) -> tuple[Floats, Floats]:
@@ -88,13 +95,18 @@ class Standings:
         both = np.bincount(self.first, numbers[:, 0], n) + np.bincount(self.second, numbers[:, 1], n)
         return both.astype(np.float64)
 
+    @cached_property
+    def scale(self) -> float:
+        """The size of payoffs."""
+        return payoff_scale(self.payoff) if len(self.payoff) else 1.0
+
     def cell(self, i: int, j: int) -> Cell | None:
         """The games in which agent `i` moved first against `j`; None if there are none."""
         payoffs = self.payoff[(self.first == i) & (self.second == j)]
         if not len(payoffs):
             return None
         win, draw, loss = (float(np.mean(np.sign(payoffs) == sign)) for sign in (1, 0, -1))
-        return Cell(len(payoffs), float(payoffs.mean()), margin(payoffs), win, draw, loss)
+        return Cell(len(payoffs), float(payoffs.mean()), payoff_margin(payoffs, self.scale), win, draw, loss)
 
     @cached_property
     def payoffs(self) -> Floats:
@@ -109,15 +121,18 @@ class Standings:
     @cached_property
     def nash(self) -> tuple[Floats, Floats]:
         """The mix of agents in an equilibrium of the game in which they are named, and what each gets against it, (n,) each."""
-        n, simplex = len(self.names), new_simplex(len(self.names))
-        solve_matrix(self.payoffs.ravel(), n, n, n, simplex)  # type: ignore[no-untyped-call]
-        mix = (simplex.row_mix + simplex.column_mix) / 2.0  # the game is symmetric, and so is the mean of two of its solutions
+        mix = nash_average(self.payoffs)
         return mix, self.payoffs @ mix
 
     @property
     def has_stakes(self) -> bool:
-        """Whether some games pay more than others: then a rating, which counts wins, is not all."""
-        return len(np.unique(np.abs(self.payoff[self.payoff != 0.0]))) > 1
+        """Whether some games paid more than others: then a rating by wins would mislead."""
+        sizes = np.abs(self.payoff[self.payoff != 0.0])
+        return len(sizes) > 0 and float(np.ptp(sizes)) > 1e-9 * float(sizes.max())
+
+    @property
+    def rated_by(self) -> str:
+        return PAYOFFS if self.has_stakes else WINS
 
     @property
     def order(self) -> list[int]:
@@ -129,9 +144,11 @@ class Standings:
         ratings, (seconds, simulations), (mix, against) = self.ratings, self.thought, self.nash
         cells = [(a, b, cell) for i, a in enumerate(self.names) for j, b in enumerate(self.names) if (cell := self.cell(i, j))]
         return {
+            "rated_by": self.rated_by,
             "ratings": [
                 {"agent": self.names[i], "rating": float(ratings.rating[i]), "low": float(ratings.low[i]),
                  "high": float(ratings.high[i]), "games": int(ratings.games[i]), "mean": float(self.mean[i]),
+                 "wins": float(self.wins[i]),
                  "seconds": float(seconds[i]), "simulations": float(simulations[i]),
                  "nash_weight": float(mix[i]), "nash_value": float(against[i]),
                  "exploitability": (self.exploitability or {}).get(self.names[i]),
@@ -153,7 +170,8 @@ class Standings:
 
     def rating_rows(self) -> tuple[list[str], list[list[str]]]:
         """The head and the rows of the table of ratings."""
-        head = ["agent", "rating (95%)", "games", "mean", "ms", "sims", "Nash", "vs Nash"]
+        rated = ["payoff (95%)", "games", "wins"] if self.has_stakes else ["rating (95%)", "games", "mean"]
+        head = ["agent", *rated, "ms", "sims", "Nash", "vs Nash"]
         known, ratings = self.exploitability or {}, self.ratings
         head += ["exploitable"] if known else []
         lost = self.forfeits if self.forfeits is not None and self.forfeits.any() else None
@@ -165,9 +183,10 @@ class Standings:
         for i in self.order:
             name = self.names[i]
             row = [
-                name, f"{ratings.rating[i]:+.0f} ± {ratings.half[i]:.0f}", f"{ratings.games[i]:,}", f"{self.mean[i]:+.3f}",
+                name, ratings.text(i), f"{ratings.games[i]:,}",
+                f"{self.wins[i]:.0%}" if self.has_stakes else f"{self.mean[i]:+z.3f}",
                 f"{1000 * seconds[i]:.1f}", f"{simulations[i]:,.0f}" if simulations[i] else "",
-                f"{mix[i]:.0%}", f"{against[i]:+.2f}",
+                f"{mix[i]:.0%}", f"{against[i]:+z.2f}",
             ]  # fmt: skip
             row += [f"{known[name]:.3f}" if name in known else ""] if known else []
             rows.append(row + ([f"{lost[i]:,}"] if lost is not None else []))
@@ -204,7 +223,7 @@ class Standings:
             for j in range(n):
                 if i != j:
                     color = "white" if abs(shown[i, j]) > 0.6 * widest else "black"
-                    axes.text(j, i, f"{shown[i, j]:+.2f}", ha="center", va="center", color=color, fontsize=8)
+                    axes.text(j, i, f"{shown[i, j]:+z.2f}", ha="center", va="center", color=color, fontsize=8)
         names = [_short(self.names[k]) for k in order]
         axes.set_xticks(range(n), names, rotation=30, ha="right", fontsize=8)
         axes.set_yticks(range(n), names, fontsize=8)
@@ -222,7 +241,7 @@ class Standings:
             axes.set_yticks(at, [_short(self.names[k]) for k in order], fontsize=8)
         axes.axvline(self.anchor[1] if self.anchor else 0.0, color="black", linewidth=0.6)
         axes.grid(axis="x", alpha=0.3)
-        axes.set(xlabel="rating, 95% intervals", title=self.title)
+        axes.set(xlabel=f"{'payoff a game' if self.has_stakes else 'rating'}, 95% intervals", title=self.title)
         axes.spines[["top", "right"]].set_visible(False)
         return figure
 

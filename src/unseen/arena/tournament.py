@@ -16,9 +16,9 @@ import numpy as np
 
 from unseen.agents import Agent, Budget
 from unseen.arena.asking import Asked
-from unseen.arena.intervals import Z
-from unseen.arena.matches import forfeits_text
+from unseen.arena.matches import check_pairs, forfeits_text
 from unseen.arena.names import check_agent, make_agent, prepared
+from unseen.arena.ratings import PAYOFFS, WINS
 from unseen.arena.records import Record, Row
 from unseen.arena.referee import Played, play
 from unseen.arena.sprt import SPRT
@@ -40,6 +40,10 @@ SMALL = 5_000_000
 """Histories of a game that is enumerated without being asked for."""
 AFFORDABLE = 30.0
 """Seconds of thought, at all information sets together, for which an agent's exploitability is computed without being asked for."""
+RATED_BY = {
+    WINS: "wins (400 points are odds of ten to one)",
+    PAYOFFS: "payoffs, as some games pay more than others: what an agent gets a game, its opponents counting alike",
+}
 Watch = Callable[["Tournament"], None]
 
 
@@ -124,7 +128,7 @@ class Tournament(Result):
         if ratings is None:
             return played
         best = self.overall.order[0]
-        return f"{played}, {self.names[best]} first with {ratings.rating[best]:+.0f}"
+        return f"{played}, {self.names[best]} first with {ratings.text(best)}"
 
     def forfeited(self, rows: Sequence[Row]) -> list[int]:
         """How many of these games each agent has lost by a fault."""
@@ -173,24 +177,23 @@ class Tournament(Result):
         standings, rows = self.overall, dict[str, Any]()
         if (ratings := standings.ratings) is not None:
             for i in standings.order:
-                rows[self.names[i]] = f"{ratings.rating[i]:+.0f}   (95%: {ratings.low[i]:+.0f} to {ratings.high[i]:+.0f})"
-            rows["moving first is worth"] = f"{ratings.advantage:+.0f} ± {Z * ratings.advantage_error:.0f}"
+                low, high = (ratings.shown(ends[i]) for ends in (ratings.low, ratings.high))
+                rows[self.names[i]] = f"{ratings.shown(ratings.rating[i])}   (95%: {low} to {high})"
+            rows["moving first is worth"] = ratings.advantage_text
         rows["games played"] = len(self.record.games)
         return rows | self.notes()
 
     def notes(self) -> dict[str, Any]:
         """What else there is to be said."""
-        rows: dict[str, Any] = {}
+        rows: dict[str, Any] = {"rated by": RATED_BY[self.overall.rated_by]} if self.record.games else {}
         for name in self.names:
             faults = [row["fault"] for row in self.record.games if row.get("forfeited_by") == name]
             if faults:
                 rows[f"games forfeited by {name}"] = forfeits_text(faults)
         if (ratings := self.overall.ratings) is not None and ratings.is_held:
-            rows["held back"] = "somebody has won or lost every game; a weak prior keeps ratings finite"
-        if self.overall.has_stakes:
-            rows["stakes"] = "some games pay more than others; ratings count wins, so see the mean payoffs, too"
+            rows["held back"] = "the games set no bound to some ratings, as of who has never lost; a weak prior does"
         if self.sprt is not None:
-            rows["sequential test"] = str(self.sprt)
+            rows["sequential test"] = str(self.sprt) + (", by wins" if self.overall.has_stakes else "")
         if self.stopped:
             rows["stopped"] = "by Ctrl-C"
         return rows
@@ -243,7 +246,7 @@ def tournament(
 
     - `game`: a game, or several: games, or what names them.
     - `agents`: what names them; the second of the same name is called number 2.
-    - `games`: for each pair in each game; an odd number is made even, since seats are changed.
+    - `games`: for each pair in each game; an even number, since seats are changed after each.
     - `out`: a folder for the record of all games, and a page with what they say; `resume` goes on with one, perhaps to more games.
     - `gauntlet`: only the first agent plays, against all others.
     - `seed`: of all random choices. Game number k depends on it and on k alone.
@@ -252,7 +255,7 @@ def tournament(
     - `limit`: the most seconds that an agent may take for a move; more are a fault.
     - `forfeits`: whether an agent at fault loses the game, and the tournament goes on. The standings say how often. A tournament
       that a fault has ended can be resumed with them.
-    - `anchor`: an agent and its rating; otherwise ratings have a mean of 0.
+    - `anchor`: an agent and its rating; otherwise ratings by wins have a mean of 0, and those by payoffs are what was paid.
     - `sprt`: for two agents: stop when it is decided by which of two differences of ratings the first one is stronger.
     - `exploitability`: whether to compute, for each agent and game, what its whole strategy can be exploited for; None: where the
       game is small and the agent fast.
@@ -264,7 +267,8 @@ def tournament(
     if len(agents) < 2:
         raise UnseenError(f"a tournament needs at least two agents; there {'is one' if agents else 'are none'}.")
     if not loaded or games < 1:
-        raise UnseenError(f"games is {games}, but must be at least 1, of at least one game.")
+        raise UnseenError(f"games is {games}, but must be at least {SEATS}, of at least one game.")
+    check_pairs(games)
     if sprt is not None and (len(agents) != 2 or len(loaded) != 1):
         raise UnseenError("sprt is a question about two agents in one game.")
     if anchor is not None and anchor[0] not in names:
@@ -273,7 +277,7 @@ def tournament(
         for name in agents:
             check_agent(name, each)
     pairs = tuple((i, j) for i in range(len(agents)) for j in range(i + 1, len(agents)) if i == 0 or not gauntlet)
-    schedule = Schedule(loaded, tuple(agents), pairs, -(-games // SEATS), seed, budget, limit, forfeits)
+    schedule = Schedule(loaded, tuple(agents), pairs, games // SEATS, seed, budget, limit, forfeits)
     record = Record(Path(out) if out is not None else None, settings_of(schedule, names), resume)
     result = Tournament(schedule, names, record, anchor, SPRT(*sprt) if sprt else None)
     run(result, workers, watch, progress)

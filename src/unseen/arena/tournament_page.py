@@ -6,17 +6,27 @@ import base64
 from html import escape
 from pathlib import Path
 
+from unseen.arena.ratings import PAYOFFS, WINS
 from unseen.arena.standings import Standings
 from unseen.run.files import write_atomically
 from unseen.show.figures import save_picture
 from unseen.show.markdown import html_table, table
 
 EXPLAINED = (
-    "Ratings are by maximum likelihood, with draws and an advantage of moving first; 400 points are odds of ten to one. Games come "
-    "in pairs with the same chance and the seats changed, which the 95% intervals allow for. *Nash* is the share that an agent has "
-    "in an equilibrium of the game in which agents are named, *vs Nash* what it gets there; *mean* is the payoff of a game, *ms* "
-    "and *sims* are milliseconds and simulations a move, *exploitable* what best responses to the whole strategy get, in sum."
+    "Games come in pairs with the same chance and the seats changed, which the 95% intervals allow for. *Nash* is the share of an "
+    "agent in the equilibrium of largest entropy of the game in which agents are named, *vs Nash* what it gets there; *ms* and "
+    "*sims* are milliseconds and simulations a move, *exploitable* what best responses to the whole strategy get, in sum."
 )
+RATED = {
+    WINS: (
+        "Ratings are by wins: maximum likelihood, with draws and an advantage of moving first; 400 points are odds of ten to one. "
+        "*mean* is the payoff of a game."
+    ),
+    PAYOFFS: (
+        "Some games pay more than others, so agents are rated by *payoff*: what they get a game, each opponent counting alike. "
+        "*wins* is the share of games won, a draw counting half."
+    ),
+}
 STYLE = (
     "body{font-family:sans-serif;margin:2em}table{border-collapse:collapse;margin:1em 0}"
     "td,th{border:1px solid #ccc;padding:.3em .6em}"
@@ -28,12 +38,14 @@ def write_pages(folder: Path, title: str, parts: list[Standings], lines: list[st
     """Write `page.md`, `page.html` and their pictures to a folder: some `lines`, then standings, over all games first."""
     intro = [lines[0], EXPLAINED, *lines[1:]]
     markdown, html = [f"# Tournament: {title}", *intro], [f"<h1>Tournament: {escape(title)}</h1>"]
-    html += [f"<p>{escape(text).replace('*', '')}</p>" for text in intro]
+    html += map(_paragraph, intro)
     for k, standings in enumerate(parts):
         if len(parts) > 1:
             about = "All games" if k == 0 else standings.title
             markdown.append(f"## {about}")
             html.append(f"<h2>{escape(about)}</h2>")
+        markdown.append(RATED[standings.rated_by])
+        html.append(_paragraph(RATED[standings.rated_by]))
         for name, figure in (("ratings", standings.rating_plot()), ("payoffs", standings.heat_map())):
             file = folder / f"{name}_{k}.png"
             save_picture(figure, file, force=True)
@@ -45,6 +57,10 @@ def write_pages(folder: Path, title: str, parts: list[Standings], lines: list[st
     write_atomically(folder / "page.md", ["\n\n".join([*markdown, ""]).encode()])
     page = f"<!doctype html><meta charset='utf-8'><title>{escape(title)}</title><style>{STYLE}</style>" + "\n".join(html)
     write_atomically(folder / "page.html", [page.encode()])
+
+
+def _paragraph(text: str) -> str:
+    return f"<p>{escape(text).replace('*', '')}</p>"
 
 
 def sections(standings: Standings) -> list[Section]:
