@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from io import FileIO
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from scipy.special import entr
 
 import unseen
 from unseen.arena.nash import nash_average
-from unseen.arena.records import GAMES, SETTINGS, TIMES
+from unseen.arena.records import GAMES, SETTINGS, TIMES, as_line
 from unseen.arena.standings import Standings, numbered
 from unseen.arena.tournament import tournament
 from unseen.errors import UnseenError
@@ -116,7 +117,8 @@ def slow(tmp_path_factory):
 
 def same_but_for_the_file(record):
     """The record without the name of the agent's file, which is in another folder each time."""
-    return [{k: v for k, v in json.loads(line).items() if k not in ("first", "second")} for line in record.splitlines()]
+    of_file = ("first", "second", "check")
+    return [{k: v for k, v in json.loads(line).items() if k not in of_file} for line in record.splitlines()]
 
 
 def test_a_worker_that_is_killed_costs_time_only(slow, tmp_path):
@@ -152,6 +154,88 @@ def test_twenty_kills(slow, tmp_path):
     assert same_but_for_the_file(lines(tmp_path / "t")) == same_but_for_the_file(slow)
 
 
+def test_two_processes_do_not_share_a_record(slow, tmp_path):
+    process = begin(tmp_path)
+    until = time.monotonic() + 60
+    while time.monotonic() < until and not ((tmp_path / "t" / SETTINGS).exists() and lines(tmp_path / "t")):
+        time.sleep(0.02)
+    agents = f"{tmp_path / 'slow.py'}:Slow", "random"
+    for more in ((), ("--resume",)):
+        done = run_cli(
+            "tournament", "kuhn_poker", *agents, "--games", "200", "--seed", "3", "--out", str(tmp_path / "t"), *more
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert "is being written by another process" in " ".join(done.stderr.split())
+    assert process.wait() == 0, process.stderr.read()
+    assert same_but_for_the_file(lines(tmp_path / "t")) == same_but_for_the_file(slow)
+
+
+def test_the_folder_is_free_when_a_tournament_is_over(whole, tmp_path):
+    def meddle(result):
+        with pytest.raises(UnseenError, match="is being written by another process"):
+            tournament("kuhn_poker", AGENTS, 10, out=tmp_path / "t", seed=3, workers=1, resume=True)
+        raise UnseenError("enough")
+
+    with pytest.raises(UnseenError, match="enough"):
+        tournament("kuhn_poker", AGENTS, 10, out=tmp_path / "t", seed=3, workers=1, watch=meddle)
+    tournament("kuhn_poker", AGENTS, 10, out=tmp_path / "t", seed=3, workers=1, resume=True)
+    assert lines(tmp_path / "t") == lines(whole[1])
+
+
+def edited(number, old, new):
+    """What changes one line of a file."""
+    return lambda rows: [row.replace(old, new) if k == number else row for k, row in enumerate(rows)]
+
+
+DAMAGES = {
+    "a changed payoff": (edited(4, b'"payoff": ', b'"payoff": 9, "was": '), "line 5 is not what was written"),
+    "a changed payoff in the last line": (edited(11, b'"payoff": ', b'"payoff": 9, "was": '), "line 12 is not what was written"),
+    "a lost byte": (edited(4, b'"first"', b'"irst"'), "line 5 is not what was written"),
+    "a lost byte that leaves no JSON": (edited(4, b'"first"', b'first"'), "line 5 is not what was written"),
+    "a lost space": (edited(4, b'": ', b'":'), "line 5 is not what was written"),
+    "two lines in one": (edited(4, b"\n", b""), "line 5 is not what was written"),
+    "a lost checksum": (lambda rows: [rows[0].split(b', "check"')[0] + b"}\n", *rows[1:]], "is of an older version"),
+    "a doubled line": (lambda rows: rows[:5] + rows[4:], "line 6 is game 4 again"),
+    "a missing line": (lambda rows: rows[:5] + rows[6:], "line 6 is game 6, not 5"),
+    "two histories": (lambda rows: rows + rows[6:], "line 13 is game 6 again"),
+    "zeros in the middle": (lambda rows: [*rows[:5], b"\0\0\n", *rows[5:]], "line 6 is not what was written"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("damage", "words"), DAMAGES.values(), ids=DAMAGES.keys())
+def test_damage_is_said(tmp_path, damage, words):
+    """And nothing is changed."""
+    folder = tmp_path / "t"
+    tournament("kuhn_poker", AGENTS, 4, out=folder, seed=3, workers=1)
+    damaged = b"".join(damage(lines(folder).splitlines(keepends=True)))
+    (folder / GAMES).write_bytes(damaged)
+    with pytest.raises(UnseenError, match=words):
+        tournament("kuhn_poker", AGENTS, 10, out=folder, seed=3, workers=1, resume=True)
+    assert lines(folder) == damaged
+
+
+def test_games_of_another_tournament_are_refused(whole, tmp_path):
+    """Whole lines, with checksums."""
+    folder, row = tmp_path / "t", json.loads(lines(whole[1]).splitlines()[0])
+    tournament("kuhn_poker", AGENTS, 4, out=folder, seed=3, workers=1)
+    rest = lines(folder).split(b"\n", 1)[1]
+    for change in ({"first": "somebody"}, {"first": "pimc", "second": "random"}, {"payoff": float("nan")}, {"game": 3}):
+        line = as_line({name: x for name, x in (row | change).items() if name != "check"})
+        (folder / GAMES).write_bytes(line + rest)
+        with pytest.raises(UnseenError, match="game 0 is not one of this tournament"):
+            tournament("kuhn_poker", AGENTS, 10, out=folder, seed=3, workers=1, resume=True)
+
+
+def test_no_link_is_written_to(tmp_path):
+    folder, mine = tmp_path / "t", tmp_path / "mine"
+    mine.write_text("")
+    folder.mkdir()
+    (folder / GAMES).symlink_to(mine)
+    with pytest.raises(UnseenError, match="is a link, but must be a file"):
+        tournament("kuhn_poker", AGENTS, 4, out=folder, seed=3, workers=1)
+    assert mine.read_text() == ""
+
+
 @pytest.mark.parametrize("damage", [b'{"number": 20, "ga', b"\0\0\0\n", b"[1]\n"])
 def test_a_line_that_is_not_whole_is_played_again(whole, tmp_path, damage):
     folder = tmp_path / "t"
@@ -162,19 +246,35 @@ def test_a_line_that_is_not_whole_is_played_again(whole, tmp_path, damage):
     found = tournament("kuhn_poker", AGENTS, 10, out=folder, seed=3, workers=1, resume=True)
     assert lines(folder) == lines(whole[1])
     assert len(found.record.times) == 30
+    assert found.notes()["repaired"] == "the record was cut off after 16 games; 2 that were there are played again"
+    assert found.as_dict()["repaired"] == found.notes()["repaired"]
+    assert "the record was cut off after 16 games" in (folder / "page.md").read_text()
+    assert not tournament("kuhn_poker", AGENTS, 10, out=folder, seed=3, workers=1, resume=True).record.repaired
+
+
+@pytest.mark.parametrize("cut", [1, 30])
+def test_a_last_line_that_was_cut_off_is_played_again(whole, tmp_path, cut):
+    folder = tmp_path / "t"
+    tournament("kuhn_poker", AGENTS, 6, out=folder, seed=3, workers=1)
+    (folder / GAMES).write_bytes(lines(folder)[:-cut])
+    found = tournament("kuhn_poker", AGENTS, 10, out=folder, seed=3, workers=1, resume=True)
+    assert "cut off after 16 games" in found.record.repaired
+    assert lines(folder) == lines(whole[1])
 
 
 def test_a_full_disk_loses_nothing(whole, tmp_path, monkeypatch):
-    folder, opened, calls = tmp_path / "t", Path.open, []
+    folder, calls = tmp_path / "t", []
 
-    def full(self, mode="r", *args, **options):
-        if self.name == GAMES and mode == "ab":
-            calls.append(self)
-            if len(calls) == 4:
-                raise OSError(28, "No space left on device")
-        return opened(self, mode, *args, **options)
+    class Full(FileIO):
+        def write(self, data):
+            if Path(self.name).name == GAMES:
+                calls.append(data)
+                if len(calls) == 4:
+                    super().write(data[:100])
+                    raise OSError(28, "No space left on device")
+            return super().write(data)
 
-    monkeypatch.setattr(Path, "open", full)
+    monkeypatch.setattr("unseen.arena.records.FileIO", Full)
     with pytest.raises(UnseenError, match="No space left"):
         tournament("kuhn_poker", AGENTS, 10, out=folder, seed=3, workers=1)
     monkeypatch.undo()

@@ -19,7 +19,7 @@ from unseen.arena.asking import Asked
 from unseen.arena.matches import check_pairs, forfeits_text
 from unseen.arena.names import check_agent, make_agent, prepared
 from unseen.arena.ratings import PAYOFFS, WINS
-from unseen.arena.records import Record, Row
+from unseen.arena.records import Check, Record, Row
 from unseen.arena.referee import Played, play
 from unseen.arena.sprt import SPRT
 from unseen.arena.standings import Standings, numbered
@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 SEATS = 2
+TIMED = "seconds", "moves", "simulations"
+MOST = 1e18
+"""No number in a record is as large."""
 SMALL = 5_000_000
 """Histories of a game that is enumerated without being asked for."""
 AFFORDABLE = 30.0
@@ -164,7 +167,7 @@ class Tournament(Result):
     def as_dict(self) -> dict[str, Any]:
         found = {
             "games": [game.spec for game in self.games], "agents": self.names, "played": len(self.record.games),
-            "stopped": self.stopped,
+            "stopped": self.stopped, "repaired": self.record.repaired,
             "faults": [row["fault"] for row in self.record.games if row["fault"]], **self.overall.as_dict(),
         }  # fmt: skip
         if self.sprt is not None:
@@ -194,6 +197,8 @@ class Tournament(Result):
             rows["held back"] = "the games set no bound to some ratings, as of who has never lost; a weak prior does"
         if self.sprt is not None:
             rows["sequential test"] = str(self.sprt) + (", by wins" if self.overall.has_stakes else "")
+        if self.record.repaired:
+            rows["repaired"] = self.record.repaired
         if self.stopped:
             rows["stopped"] = "by Ctrl-C"
         return rows
@@ -278,23 +283,30 @@ def tournament(
             check_agent(name, each)
     pairs = tuple((i, j) for i in range(len(agents)) for j in range(i + 1, len(agents)) if i == 0 or not gauntlet)
     schedule = Schedule(loaded, tuple(agents), pairs, games // SEATS, seed, budget, limit, forfeits)
-    record = Record(Path(out) if out is not None else None, settings_of(schedule, names), resume)
-    result = Tournament(schedule, names, record, anchor, SPRT(*sprt) if sprt else None)
-    run(result, workers, watch, progress)
-    try:
-        if exploitability is not False and not result.stopped:
-            places = range(len(loaded))
-            result.exploitability = [exploitabilities(result, k, workers, progress, bool(exploitability)) for k in places]
-    except KeyboardInterrupt:
-        result.stopped = True
-    except UnseenError:
-        if exploitability:  # otherwise nobody has asked for it
-            raise
-    if record.folder is not None:
-        parts = [result.overall, *(result.standings(k) for k in range(len(loaded)) if len(loaded) > 1)]
-        about = f"{len(record.games):,} games, seed {seed}."
-        write_pages(record.folder, result.title, parts, [about, *(f"{name}: {note}" for name, note in result.notes().items())])
+    question = SPRT(*sprt) if sprt else None
+    with Record(Path(out) if out is not None else None, settings_of(schedule, names), resume, is_right(schedule, names)) as record:
+        result = Tournament(schedule, names, record, anchor, question)
+        run(result, workers, watch, progress)
+        try:
+            if exploitability is not False and not result.stopped:
+                places = range(len(loaded))
+                result.exploitability = [exploitabilities(result, k, workers, progress, bool(exploitability)) for k in places]
+        except KeyboardInterrupt:
+            result.stopped = True
+        except UnseenError:
+            if exploitability:  # otherwise nobody has asked for it
+                raise
+        write(result)
     return result
+
+
+def write(result: Tournament) -> None:
+    """Write the pages of a tournament that is kept in a folder."""
+    record = result.record
+    if record.folder is not None:
+        parts = [result.overall, *(result.standings(k) for k in range(len(result.games)) if len(result.games) > 1)]
+        about = f"{len(record.games):,} games, seed {result.schedule.seed}."
+        write_pages(record.folder, result.title, parts, [about, *(f"{name}: {note}" for name, note in result.notes().items())])
 
 
 def settings_of(schedule: Schedule, names: Sequence[str]) -> dict[str, Any]:
@@ -305,6 +317,26 @@ def settings_of(schedule: Schedule, names: Sequence[str]) -> dict[str, Any]:
         "pairs": [list(pair) for pair in schedule.pairs], "rounds": schedule.rounds, "seed": schedule.seed,
         "budget": [budget.simulations, budget.seconds] if budget else None, "limit": schedule.limit,
     }  # fmt: skip
+
+
+def is_right(schedule: Schedule, names: Sequence[str]) -> Check:
+    """Whether lines of a record can be those of a game of this schedule."""
+
+    def check(game: Row, times: Row) -> bool:
+        _, number, *pair = schedule.place(game["number"] // SEATS)
+        seats = [names[k] for k in (pair[::-1] if game["number"] % SEATS else pair)]
+        numbers = [game.get("payoff"), *(x for name in TIMED for x in _listed(times.get(name)))]
+        return (
+            [game.get("game"), game.get("first"), game.get("second")] == [schedule.games[number].spec, *seats]
+            and "history" in game and isinstance(game.get("fault", 0), (str, type(None))) and len(numbers) == 1 + SEATS * len(TIMED)
+            and all(isinstance(x, (int, float)) and abs(x) < MOST for x in numbers)
+        )  # fmt: skip
+
+    return check
+
+
+def _listed(numbers: Any) -> list[Any]:
+    return numbers if isinstance(numbers, list) and len(numbers) == SEATS else []
 
 
 def run(result: Tournament, workers: Workers, watch: Watch | None, progress: bool | None) -> None:
