@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from unseen.arena.intervals import payoff_margin, signed
+from unseen.arena.intervals import payoff_margin, plus_minus, signed
 from unseen.arena.ratings import PER_UNIT, rate, rate_payoffs
 from unseen.arena.sprt import BOUND, ERROR, SCORES, SPRT, constrained
 from unseen.errors import UnseenError
@@ -176,6 +176,7 @@ def test_numbers_are_shown_with_a_sign_and_an_interval_that_is_not_zero():
     assert signed(-0.2, 12.3, 0) == "+0 ± 12"
     assert signed(12.34, 0.04, 0) == "+12.34 ± 0.04"
     assert signed(-0.0004, np.inf, 3) == "+0.000"
+    assert plus_minus(-0.0, 0.1) == "0 ± 0.1 (95%)"
 
 
 def test_what_cannot_be_rated():

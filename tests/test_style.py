@@ -51,6 +51,15 @@ def test_all_but_kernels_and_rules_is_annotated():
     assert not missing
 
 
+def test_no_negative_zero_is_shown():
+    """Where a number is shown with its sign, what rounds to 0 is shown as +0: the format has a z."""
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FormattedValue) and node.format_spec is not None:
+                form = "".join(str(part.value) for part in ast.walk(node.format_spec) if isinstance(part, ast.Constant))
+                assert "+" not in form or "z" in form, f"{path.name}:{node.lineno} shows a number as {form!r}"
+
+
 def test_imports_point_one_way():
     """Every import, lazy or not, is of a module further down; a module that is not in the order has no place."""
     for name, path in rooms.modules().items():

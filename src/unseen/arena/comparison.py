@@ -84,8 +84,9 @@ class Comparison(Result):
 
     def rows(self) -> dict[str, Any]:
         return {
-            f"{pair.first} - {pair.second}": f"{pair.mean:+.6f}, wins {pair.win:.2%}, losses {pair.loss:.2%}" for pair in self.pairs
-        }
+            f"{pair.first} - {pair.second}": f"{pair.mean:+z.6f}, wins {pair.win:.2%}, losses {pair.loss:.2%}"
+            for pair in self.pairs
+        }  # fmt: skip
 
     def table(self) -> Table:
         from rich.table import Table
@@ -94,7 +95,7 @@ class Comparison(Result):
         for first in self.names:
             shown = (self.pair(first, second) for second in self.names)
             table.add_row(first, *(
-                f"{p.mean:.4f}" + (f" ± {p.ci[1] - p.mean:.4f}" if p.ci else "") + f"\n{p.win:.2%} / {p.loss:.2%}" for p in shown
+                f"{p.mean:z.4f}" + (f" ± {p.ci[1] - p.mean:.4f}" if p.ci else "") + f"\n{p.win:.2%} / {p.loss:.2%}" for p in shown
             ))  # fmt: skip
         table.caption = "mean payoff of the agent on the left, which moves first; how often it wins / loses"
         if self.form:

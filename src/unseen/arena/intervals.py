@@ -68,7 +68,7 @@ def for_json(x: float) -> float | None:
 
 def plus_minus(mean: Any, half: Any, digits: int = 4) -> str:
     """A mean and its interval for people."""
-    return f"{mean:.{digits}g} ± {half:.2g} (95%)" if isfinite(half) else f"{mean:.{digits}g} (too few draws for an interval)"
+    return f"{mean:z.{digits}g} ± {half:.2g} (95%)" if isfinite(half) else f"{mean:z.{digits}g} (too few draws for an interval)"
 
 
 def signed(x: float, half: float, digits: int) -> str:

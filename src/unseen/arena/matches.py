@@ -132,8 +132,8 @@ class Match(Result):
             "first": self.names[0],
             "second": self.names[1],
             "games": f"{len(self.games):,}, in pairs with the same chance" if self.paired else len(self.games),
-            "mean payoff of the first": f"{self.mean:+.4f}"
-            + (f"   (95%: {self.ci[0]:+.4f} to {self.ci[1]:+.4f})" if self.ci else ""),
+            "mean payoff of the first": f"{self.mean:+z.4f}"
+            + (f"   (95%: {self.ci[0]:+z.4f} to {self.ci[1]:+z.4f})" if self.ci else ""),
             "wins, draws, losses": f"{self.wins:,}, {self.draws:,}, {self.losses:,}",
             "win rate, draws counting half": f"{rate:.1%}   (95%: {low:.1%} to {high:.1%})",
         }
@@ -268,7 +268,7 @@ def match(
                     if out is not None:
                         _append(Path(out), record(result, len(result.games) - 1))
                 total += played.payoffs[first_seat(len(result.games) - 1)]
-                tick(len(result.games), f"mean {total / len(result.games):+.3f}")
+                tick(len(result.games), f"mean {total / len(result.games):+z.3f}")
                 if watch is not None:
                     watch(result)
                 if interrupts.count:

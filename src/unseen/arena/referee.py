@@ -94,4 +94,4 @@ def play(
 def describe(game: Game, played: Played) -> str:
     """A game for people, with its fault if it had one."""
     ending = f"; {played.fault}" if played.fault else ""
-    return f"{history_text(game, played.history)}, payoffs {played.payoffs[0]:+g} {played.payoffs[1]:+g}{ending}"
+    return f"{history_text(game, played.history)}, payoffs {played.payoffs[0]:+zg} {played.payoffs[1]:+zg}{ending}"

@@ -77,10 +77,10 @@ class SPRT:
         return self.most if ratio >= BOUND else self.least if ratio <= -BOUND else None
 
     def __str__(self) -> str:
-        ratio = f"log of the ratio {self.ratio:+.2f}, bounds ±{BOUND:.2f}, {sum(self.pairs):,} pairs"
+        ratio = f"log of the ratio {self.ratio:+z.2f}, bounds ±{BOUND:.2f}, {sum(self.pairs):,} pairs"
         if (accepted := self.accepted) is None:
-            return f"open between {self.least:+g} and {self.most:+g} points ({ratio})"
-        return f"{accepted:+g} points rather than {self.least if accepted == self.most else self.most:+g} ({ratio})"
+            return f"open between {self.least:+zg} and {self.most:+zg} points ({ratio})"
+        return f"{accepted:+zg} points rather than {self.least if accepted == self.most else self.most:+zg} ({ratio})"
 
     def as_dict(self) -> dict[str, Any]:
         return {

@@ -232,7 +232,7 @@ def tournament(
     agents: Annotated[
         list[str], typer.Argument(metavar="AGENT...", help="At least two; or files of strategies.", autocompletion=complete_agent)
     ],
-    games: Annotated[int, typer.Option(min=1, help="Games for each pair, in pairs with the same chance, seats changed.")] = 100,
+    games: Annotated[int, typer.Option(min=1, help="Games for any two agents, an even number; seats change.")] = 100,
     others: Annotated[list[str] | None, typer.Option("--game", help="A further game; may be given several times.")] = None,
     out: Annotated[Path | None, typer.Option(help="A folder for the record of all games and a page of results.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the tournament in the folder of --out.")] = False,
@@ -306,14 +306,14 @@ def play(
             played += 1
             total += result.payoffs[mine]
             you.say(f"\n{describe(loaded, result)}")
-            you.say(f"You get {result.payoffs[mine]:+g}; in all {total:+g} in {played} {'game' if played == 1 else 'games'}.")
+            you.say(f"You get {result.payoffs[mine]:+zg}; in all {total:+zg} in {played} {'game' if played == 1 else 'games'}.")
             while answer := you.ask("Enter: again; d: what the agent had in mind; q: leave> ").strip():
                 if answer == "q":
                     raise Left
                 for line in thoughts(loaded, result, 1 - mine) if answer == "d" else ():
                     you.say(line)
     except (Left, EOFError):
-        you.say(f"\nYou leave with {total:+g} after {played} {'game' if played == 1 else 'games'}.")
+        you.say(f"\nYou leave with {total:+zg} after {played} {'game' if played == 1 else 'games'}.")
 
 
 def _anchor(text: str | None) -> tuple[str, float] | None:

@@ -80,7 +80,7 @@ class Explanation(Result):
         }  # fmt: skip
 
     def rows(self) -> dict[str, Any]:
-        shown = {a: ", ".join(f"{c} {x[i]:.3f}" for c, x in self.columns.items()) for i, a in enumerate(self.actions)}
+        shown = {a: ", ".join(f"{c} {x[i]:z.3f}" for c, x in self.columns.items()) for i, a in enumerate(self.actions)}
         return {name: f"{self.chances[i]:.3f}  ({shown[a]})" for i, (a, name) in enumerate(self.actions.items())}
 
     def table(self) -> Table:
@@ -88,7 +88,7 @@ class Explanation(Result):
 
         table = Table("action", *self.columns, "probability", title=self.title)
         for i, name in enumerate(self.actions.values()):
-            numbers = ("-" if np.isnan(x[i]) else f"{x[i]:.3f}" for x in self.columns.values())
+            numbers = ("-" if np.isnan(x[i]) else f"{x[i]:z.3f}" for x in self.columns.values())
             table.add_row(name, *numbers, f"{self.chances[i]:.3f}" if self.chances[i] else "")
         return table
 

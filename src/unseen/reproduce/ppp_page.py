@@ -279,7 +279,7 @@ class Findings:
                 seconds = " and ".join(f"{1000 * t['mean']:.0f} (at most {1000 * t['most']:.0f})" for t in times)
                 rows.append((
                     f"{short[first]} - {short[second]}", f"{len(payoffs)} {what}", f"{100 * wins:.1f}% ± {100 * half:.1f}",
-                    f"{points:+.3f} ± {wide:.3f}", seconds,
+                    f"{points:+z.3f} ± {wide:.3f}", seconds,
                 ))  # fmt: skip
         if not rows:
             return []
@@ -344,7 +344,7 @@ class Findings:
             Claim("RAND as X is exploited more by PPP and SP than by CFR",
                   f"{mean('RAND', 'PPP'):.4f}, {mean('RAND', 'SP'):.4f}, {mean('RAND', CFR):.4f}",
                   max(mean("RAND", "PPP"), mean("RAND", "SP")) < mean("RAND", CFR)),
-            Claim("PPP is on par with SP or better in each constellation", f"at worst {worst:+.4f}", worst > -ACCURACY),
+            Claim("PPP is on par with SP or better in each constellation", f"at worst {worst:+z.4f}", worst > -ACCURACY),
             Claim("VMM and PRM lose about 10% as X even against RAND; PPP is far ahead of them",
                   f"losses {lost[0]:.2f}% and {lost[1]:.2f}%; see the readings", min(lost) > 5.0),
             Claim("PPP is mainly exploitable as O; as X nearly as little as CFR",

@@ -62,6 +62,6 @@ def _draw(axes: Axes, player: int, shown: Mapping[str, tuple[Position, Answer]])
     axes.set_xticks(range(len(actions)), [words.get(a, str(a)) for a in actions], rotation=45, ha="right", fontsize=8)
     names = list(shown)
     if any(abs(answer.value) > 0.0005 for _, answer in shown.values()):
-        names = [f"{name}   ({answer.value:+.3f})" for name, (_, answer) in shown.items()]
+        names = [f"{name}   ({answer.value:+z.3f})" for name, (_, answer) in shown.items()]
         axes.set_ylabel("what is next, and its value to the first player", fontsize=8)
     axes.set_yticks(range(len(shown)), names, fontsize=8)

@@ -103,7 +103,7 @@ class Solved(Result):
             "nodes touched": last.nodes,
         }
         if last.best_response is not None and last.exploitability is not None and last.value is not None:
-            rows["best responses"] = per_player(last.best_response, ".6g")
+            rows["best responses"] = per_player(last.best_response, "z.6g")
             rows["exploitability (sum of both)"] = number(last.exploitability)
             rows["value of the profile to the first player"] = number(last.value)
         if self.form:
