@@ -232,7 +232,7 @@ def tournament(
     agents: Annotated[
         list[str], typer.Argument(metavar="AGENT...", help="At least two; or files of strategies.", autocompletion=complete_agent)
     ],
-    games: Annotated[int, typer.Option(min=1, help="Games for any two agents, an even number; seats change.")] = 100,
+    games: Annotated[int, typer.Option(min=1, help="Games for any two agents: an even number, as seats change.")] = 100,
     others: Annotated[list[str] | None, typer.Option("--game", help="A further game; may be given several times.")] = None,
     out: Annotated[Path | None, typer.Option(help="A folder for the record of all games and a page of results.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the tournament in the folder of --out.")] = False,
