@@ -426,6 +426,17 @@ WRONG = [
 ]
 
 
+def test_pairs_of_games_are_even():
+    """Nothing is played that was not asked for."""
+    for play in (
+        lambda: tournament("kuhn_poker", AGENTS, 3),
+        lambda: unseen.match("kuhn_poker", "random", "random", 3, paired=True),
+    ):
+        with pytest.raises(UnseenError, match="games is 3, but must be even: games come in pairs"):
+            play()
+    assert len(unseen.match("kuhn_poker", "random", "random", 3, workers=1).games) == 3
+
+
 @pytest.mark.parametrize(("arguments", "words"), WRONG, ids=lambda v: " ".join(v) if isinstance(v, tuple) else None)
 def test_bad_input(arguments, words, tmp_path):
     done = run_cli("tournament", *arguments, cwd=tmp_path)

@@ -51,7 +51,9 @@ def payoff_scale(payoffs: ArrayLike) -> float:
 def payoff_margin(draws: ArrayLike, scale: float) -> float:
     """Half of the 95% interval of a mean payoff, never 0; infinite for fewer than two draws. `scale` is the size of payoffs."""
     draws = np.asarray(draws, float)
-    return Z * float(means(draws, np.zeros(len(draws), np.int64), scale)[1][0]) if len(draws) > 1 else np.inf
+    if len(draws) < 2:
+        return np.inf
+    return float(stdtrit(len(draws) - 1, 0.975) * means(draws, np.zeros(len(draws), np.int64), scale)[1][0])
 
 
 def of_pairs(draws: ArrayLike) -> Floats:
