@@ -38,6 +38,7 @@ SECONDS = 90.0
 WARM_SECONDS = 600.0
 """For a valid file, whose kernels may have to be compiled."""
 BATCH = 2000
+MARK = "ran"
 CANARY = "canary.py"
 """A file that leaves a mark when it is imported."""
 NOTHING, LOADED, REFUSED = "begin", "loaded", "refused"
@@ -610,12 +611,27 @@ KINDS = {
 # The process that reads -----------------------------------------------------------------------------------------------------------
 
 
+def watch_imports() -> None:
+    """Leave a mark where a file of a user's is about to be imported, whatever its name: no text in a file may lead there."""
+    from unseen import UnseenError, loading
+    from unseen.arena import names
+
+    mark = Path.cwd() / MARK
+
+    def caught(name: str, base: type, what: str) -> Any:
+        mark.touch()
+        raise UnseenError(f"{what} {name!r} would have been imported.")
+
+    loading.class_in_file = names.class_in_file = caught
+
+
 def read_all(manifest: Path) -> None:
     """Read the files that a manifest lists, one line of output before and after each."""
     from unseen import UnseenError
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    watch_imports()
     say = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     for line in manifest.read_text().splitlines():
@@ -702,7 +718,7 @@ def fuzz(
     in_memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="unseen-fuzz-", dir=in_memory) as name:
         folder = Path(name)
-        (folder / CANARY).write_text(f"import pathlib\npathlib.Path({str(folder / 'ran')!r}).touch()\n")
+        (folder / CANARY).write_text(f"import pathlib\npathlib.Path({str(folder / MARK)!r}).touch()\n")
         seeds = make_seeds(folder, kinds)
         reader = Reader(folder, report)
         warm = [(kind, way, seeds[kind]) for kind in kinds for way in range(len(KINDS[kind].ways))]
@@ -733,9 +749,9 @@ def fuzz(
                     if keep is not None:
                         keep.mkdir(parents=True, exist_ok=True)
                         (keep / f"{len(report.found)}-{what}-{way}-{path.name}").write_bytes(data)
-            if (folder / "ran").exists():
+            if (folder / MARK).exists():
                 report.code_run += 1
-                (folder / "ran").unlink()
+                (folder / MARK).unlink()
                 report.found.append(f"code has run, in the files before number {report.files + count}")
             report.files += count
             shutil.rmtree(folder / "now")

@@ -377,7 +377,7 @@ def test_other_rules_are_refused(tmp_path, monkeypatch):
 
 def test_a_file_cannot_make_us_run_code(tmp_path, monkeypatch):
     """A header is data: its game is looked up by name, and its parameters are never put into a text that names a file."""
-    (tmp_path / "2.py").write_text("import pathlib\npathlib.Path(__file__).with_name('ran').touch()\n")
+    (tmp_path / "kuhn_poker(v=2.py").write_text("import pathlib\npathlib.Path(__file__).with_name('ran').touch()\n")
     monkeypatch.chdir(tmp_path)
     network = a_network("kuhn_poker")
     real = unseen.run.headers.header_of(network.game)

@@ -183,7 +183,7 @@ def test_other_rules_of_the_same_name_are_refused(tmp_path):
 
 
 def test_a_file_cannot_make_us_run_code(tmp_path, monkeypatch):
-    script = tmp_path / "2.py"
+    script = tmp_path / "kuhn_poker(v=2.py"  # as what name and parameters are when they are joined and parsed
     script.write_text("import pathlib\npathlib.Path(__file__).with_name('ran').touch()\n")
     path, good = tmp_path / "s", tmp_path / "good"
     Strategy.uniform("kuhn_poker").save(good)
