@@ -298,10 +298,10 @@ def child(connection: Any, target: str, seed: int, first: int, last: int, folder
 
 def end_with_parent() -> None:
     """Nobody is told any more what comes of the lines."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+    parent = os.getppid()
+    while os.getppid() == parent:
+        time.sleep(1.0)
+    os._exit(1)
 
 
 def renew(clean: Path, place: Path) -> None:
@@ -457,7 +457,8 @@ class Fuzzer:
                     self.note("left-overs", number, line, ", ".join(left))
         except EOFError:
             process.join()
-            self.note("signals", number, line, f"the process ended with {process.exitcode}")
+            is_signal = process.exitcode is None or process.exitcode < 0
+            self.note("signals" if is_signal else "other exit codes", number, line, f"the process ended with {process.exitcode}")
             self.tried += 1
             return number + 1
         finally:
