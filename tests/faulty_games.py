@@ -170,8 +170,8 @@ ENTRIES: dict[str, Callable[[Game], object]] = {
 }
 """Each public name that takes a game, with something that uses it."""
 NO_ENTRIES = {
-    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "BeliefTooLarge", "Budget", "Choice", "Cluster", "Comparison", "Convergence",
-    "DepthLimited", "Enumeration", "Extraction",
+    "CHANCE", "PUBLIC", "TERMINAL", "Agent", "AgentFault", "BeliefTooLarge", "Budget", "Choice", "Cluster", "Comparison",
+    "Convergence", "DepthLimited", "Enumeration", "Extraction",
     "Equilibrium", "Evaluation", "Game", "GameFault", "Info", "Learned", "Losses", "Match", "Measured",
     "OnlineLearner", "Percept", "Playouts", "Position", "RuleError", "Size", "Solved",
     "StrategyFileError", "Tournament", "UnseenError", "Values", "__version__", "backward_induction",

@@ -123,7 +123,7 @@ def test_ctrl_c_in_a_callback_is_not_lost():
 import signal, sys, weakref
 from unseen import cli
 class Thing: pass
-def app():
+def app(**options):
     thing = Thing()
     kept = weakref.ref(thing, lambda _: signal.raise_signal(signal.SIGINT))
     del thing

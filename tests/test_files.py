@@ -29,7 +29,7 @@ WRITERS = {
     "q.svg": ("strategy", KUHN, "--picture"), "t": ("solve", KUHN, "--iterations", "9", "--out"),
     "log": ("solve", KUHN, "--iterations", "9", "--log"), "c": ("solve", KUHN, "--iterations", "9", "--checkpoint"),
     "games": ("match", KUHN, "random", "random", "--games", "2", "--out"), "e": ("extract", KUHN, "random", "--out"),
-    "m": ("measure", KUHN, "random", "--out"), "k": ("measure", KUHN, "random", "--keep"),
+    "m": ("measure", KUHN, "random", "--out"), "k": ("measure", KUHN, "oos(simulations=10)", "--keep"),
     "convergence.pdf": ("plot", "a.log", "--out"),
 }  # fmt: skip
 """A command for each output of a file, by the name of the file."""

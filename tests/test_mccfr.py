@@ -79,6 +79,7 @@ def test_long_games_do_not_leave_the_range_of_numbers():
 
     class Long(MatchingPennies):
         max_length = 600
+        simultaneous = False
         state = np.dtype([("moves", "i2")])
 
         def start(self, s):

@@ -25,7 +25,7 @@ from unseen.exact.sequence_form import SequenceForm
 from unseen.game import Game
 from unseen.learning.reservoir import Reservoir
 from unseen.learning.self_play import Assignment, SelfPlay, images
-from unseen.learning.settings import Settings, settings_for
+from unseen.learning.settings import Settings, is_of_the_library, settings_for
 from unseen.learning.training import Trainer
 from unseen.loading import load
 from unseen.networks.agents import NetworkAgent
@@ -163,6 +163,8 @@ def learn(
     if exploitability and not evaluate_every:
         raise UnseenError("exploitability is True, but with evaluate_every 0 the network is never evaluated.")
     known = known_settings(game, folder) if resume else {}
+    if "expert" in known and "expert" not in settings and not is_of_the_library(known["expert"]):
+        raise UnseenError(f"{folder} was begun with an expert that is not of the library, {known['expert']!r}: say it again.")
     now = settings_for(game, **known | settings)
     for name, value in known.items():
         if now.settings[name] != value:

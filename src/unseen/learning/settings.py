@@ -6,7 +6,6 @@ does not say is as in the code that its authors published: an even choice now an
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Any
 
@@ -71,9 +70,8 @@ class Settings(Declared):
         return f"{name}({', '.join(f'{option}={value}' for option, value in inside.items())})"
 
     def expert_for(self, game: Game) -> SearchAgent:
-        """The expert. It may be that of a checkpoint, so it must be a search of the library: no file can make us run code."""
-        is_known = parse(self.expert, "agent")[0] in AGENTS and not os.path.isfile(self.expert)
-        agent = make_agent(self.expert, game) if is_known else None
+        """The expert."""
+        agent = make_agent(self.expert, game)
         if not isinstance(agent, SearchAgent) or isinstance(agent, JointSearchAgent) or agent.simulations or agent.seconds:
             raise UnseenError(f"expert is {self.expert!r}, but must be oos, vr_oos or ismcts, without a budget of its own.")
         if self.prior and "regrets" not in agent.pattern.rule.for_action:
@@ -83,6 +81,11 @@ class Settings(Declared):
         for name in sorted({"playout", "prior", "keep", "final"} & set(parse(self.expert, "agent")[1])):
             raise UnseenError(f"expert is {self.expert!r}, but its {name} is not used in self-play; leave it out.")
         return agent
+
+
+def is_of_the_library(expert: Any) -> bool:
+    """Whether an expert can be taken from a file: one of a user's own would be imported, and no file can make us run code."""
+    return isinstance(expert, str) and parse(expert, "agent")[0] in AGENTS
 
 
 def settings_for(game: Game, **changed: Any) -> Settings:

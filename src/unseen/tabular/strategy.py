@@ -147,7 +147,12 @@ class Strategy:
             return self.at(place.infoset, place.actions)
         if place not in self:
             raise UnseenError(f"{place!r} is neither a position nor the key of an information set in the table.")
-        return self.at(int(place), ())
+        return self._mix(self._row(int(place)))
+
+    def _mix(self, at: int) -> dict[int, float]:
+        """The probability of each action at the information set in a row of the table."""
+        cells = slice(self.first[at], self.first[at] + self.count[at])
+        return dict(zip(self.actions[cells].tolist(), self.probability[cells].tolist(), strict=True))
 
     def _row(self, key: int) -> int:
         return int(self.find(np.array([key], np.uint64))[0])
@@ -163,7 +168,7 @@ class Strategy:
                 f"the strategy has the actions {self.actions[cells].tolist()} at an information set of {self.game.spec} that has "
                 f"{list(actions)}."
             )
-        return dict(zip(self.actions[cells].tolist(), self.probability[cells].tolist(), strict=True))
+        return self._mix(at)
 
     def find(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         """The row of each of the `keys`, shape (n,), in the table; -1 for those that are not there."""
