@@ -15,7 +15,7 @@ ORDER = [
     "compiling.cache", "compiling.types", "compiling.explaining", "compiling.interrupts", "compiling.notice",
     "compiling.memory", "compiling.bits", "compiling.decorators", "compiling", "options", "game", "games", "loading", "engine",
     "position", "random_play", "run.ticks", "run.cluster", "run.workers", "run.progress", "run.files", "run.checked",
-    "run.reading", "run.checkpoint", "run.headers",
+    "run.reading", "run.checkpoint", "run.headers", "run.ahead",
     "run.rows", "run.logs", "enumeration.infosets", "enumeration.symmetry", "enumeration.bundles", "enumeration.walk",
     "enumeration.walker", "enumeration.whole", "belief.trellis", "belief.belief", "belief.worlds", "show.results",
     "show.figures", "show.markdown", "show.mixes", "show.playthrough", "show.strategies", "show.convergence",

@@ -73,6 +73,9 @@ class Agent(ABC):
         """Choose among the legal `actions`, and draw from that."""
         return draw(self.rng, self.choose(actions))
 
+    def compile(self) -> None:
+        """Compile what its choices need, ahead of a game."""
+
     def thinks(self, budget: Budget | None) -> str:
         """What it spends on a move if `budget` is what the match gives, in words that follow its name."""
         return ""

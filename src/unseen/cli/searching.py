@@ -26,6 +26,7 @@ from unseen.cli.common import (
     show_result,
 )
 from unseen.errors import UnseenError
+from unseen.game import Game
 
 AgentName = Annotated[
     str,
@@ -95,7 +96,7 @@ def match(
 
     question = SPRT.parse(sprt) if sprt is not None else None
     found = matches.match(
-        game, first, second, games, seed=seed, workers=place(workers, cluster), budget=_budget(simulations, seconds), limit=limit,
+        _with_ahead(game, second, first), first, second, games, seed=seed, workers=place(workers, cluster), budget=_budget(simulations, seconds), limit=limit,
         paired=paired, sprt=(question.least, question.most) if question else None, forfeits=forfeits, out=out, force=force,
     )  # fmt: skip
     if not found.games:
@@ -171,7 +172,7 @@ def measure(
     else:
         from unseen.arena.measured import measure
 
-        found = measure(game, agent, method, games=games, budget=budget, **work)
+        found = measure(_with_ahead(game, agent), agent, method, games=games, budget=budget, **work)
         if not found.searches and not found.is_complete:
             raise KeyboardInterrupt
         if out is not None:
@@ -221,7 +222,12 @@ def compare(
     from unseen.arena import comparison
 
     found = comparison.compare(
-        game, agents, games=games, seed=seed, workers=place(workers, cluster), budget=_budget(simulations, seconds)
+        _with_ahead(game, *agents),
+        agents,
+        games=games,
+        seed=seed,
+        workers=place(workers, cluster),
+        budget=_budget(simulations, seconds),
     )
     show(as_json, found.as_dict(), found.table)
 
@@ -257,7 +263,7 @@ def tournament(
         raise UnseenError("--resume needs --out: the folder of the tournament.")
     question = SPRT.parse(sprt) if sprt is not None else None
     found = arena.tournament(
-        [game, *(others or [])], agents, games, out=out, resume=resume, gauntlet=gauntlet, seed=seed,
+        [_with_ahead(game, *agents[1:], agents[0]), *(others or [])], agents, games, out=out, resume=resume, gauntlet=gauntlet, seed=seed,
         workers=place(workers, cluster), budget=_budget(simulations, seconds), limit=limit, forfeits=forfeits,
         anchor=_anchor(anchor), sprt=(question.least, question.most) if question else None,
         exploitability=exploitability,
@@ -286,7 +292,7 @@ def play(
     seats = {"first": (0,), "second": (1,), "both": (0, 1)}
     if seat not in seats:
         raise UnseenError(f"--seat is {seat!r}, but must be first, second or both.")
-    loaded = loading.load(game)
+    loaded = _with_ahead(game, against)
     other = asked(against, loaded)
     adviser = make_agent(hints or "ppp", loaded) if hints or not loaded.simultaneous else None
     you = HumanAgent(
@@ -314,6 +320,17 @@ def play(
                     you.say(line)
     except (Left, EOFError):
         you.say(f"\nYou leave with {total:+zg} after {played} {'game' if played == 1 else 'games'}.")
+
+
+def _with_ahead(game: str, *agents: str) -> Game:
+    """The game. What the agents need for it is compiled on idle cores, beside what the command does meanwhile."""
+    from unseen.arena.names import AGENTS, make_agent
+    from unseen.run.ahead import compile_ahead
+
+    loaded = loading.load(game)
+    known = [spec for spec in dict.fromkeys(agents) if spec.partition("(")[0].strip() in AGENTS]
+    compile_ahead(*(lambda spec=spec: make_agent(spec, loaded).compile() for spec in known))
+    return loaded
 
 
 def _anchor(text: str | None) -> tuple[str, float] | None:

@@ -8,6 +8,7 @@ Perfect Information Monte Carlo sampling against optimal strategies" (2016).
 
 from __future__ import annotations
 
+import random
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from unseen.perfect.minimax import ALL, EXPECTED, SHUFFLED, Minimax, Valuation
 from unseen.perfect.mixing import MIXINGS
 from unseen.perfect.solver import Found, Solver
 from unseen.perfect.vectors import PayoffReduction, VectorMinimax, VectorSolver
-from unseen.position import Percept
+from unseen.position import Percept, random_walk
 from unseen.show.results import Result
 
 if TYPE_CHECKING:
@@ -139,6 +140,16 @@ class WorldsAgent(Declared, Agent):
             self.chance = SHUFFLED if made_for.predetermined else EXPECTED
         self._starts: dict[int, Worlds] = {}
         self._solvers: dict[int, Solver] = {}
+
+    def compile(self) -> None:
+        """By its first decision in a random game."""
+        for position in random_walk(self.made_for, random.Random(0)):
+            if position.player in (0, 1) and len(position.actions) > 1:
+                self.begin(self.made_for, position.player, 0)
+                for percept in position.seen(position.player):
+                    self.observe(percept)
+                self.choose(position.actions)
+                return
 
     def thinks(self, budget: Budget | None) -> str:
         seconds = self.seconds or (budget.seconds if budget else 0.0)

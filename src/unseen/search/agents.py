@@ -54,6 +54,9 @@ class SearchAgent(Declared, Agent):
             raise UnseenError(f"agent {name!r}: give it simulations or seconds, not both.")
         self.pattern, self.name = pattern, name
 
+    def compile(self) -> None:
+        self.pattern.prepare()
+
     def thinks(self, budget: Budget | None) -> str:
         mine = Budget(self.simulations, self.seconds) or budget or DEFAULT_BUDGET
         return f", {mine.simulations:,} simulations a move" if mine.simulations else f", {mine.seconds:g} seconds a move"
