@@ -15,7 +15,7 @@ from unseen.show.figures import save_picture
 from unseen.testing import check_game
 
 POKER = "leduc_poker"
-LARGE = "ii_goofspiel(cards=13)"
+LARGE = "liars_dice(dice1=2, dice2=2)"
 PLAYERS = {
     "solved(until=0.0001)": "solved beforehand",
     "vr_oos(simulations=3000)": "search: variance-reduced OOS",
@@ -23,36 +23,41 @@ PLAYERS = {
     "pimc": "perfect-information Monte Carlo",
     "random": "uniform",
 }
-SEARCH = "vr_oos(simulations={})"
-GAMES, LARGE_GAMES, BUDGET = 200, 40, 2000
+SEARCH = "ismcts(simulations={})"
+GAMES, LARGE_GAMES, BUDGET = 200, 200, 5000
 OUT = Path("demo")
 console = Console(highlight=False)
 
 
+def say(*lines: str) -> None:
+    for line in lines:
+        console.print(f"   {line}", soft_wrap=True)
+
+
 def chapter(number: int, title: str) -> None:
-    console.print(f"\n[bold]{number}. {title}[/bold]")
+    console.print(f"\n[bold]{number}. {title}[/bold]", soft_wrap=True)
 
 
 def a_game_of_ones_own() -> None:
-    chapter(1, "A game is a Python class.")
+    chapter(1, "A game is a Python class: examples/bluff.py.")
     with console.status("checking it, at every history, in plain Python and compiled..."):
         report = check_game(Bluff())
     found = unseen.solve_exactly(Bluff())
     bluffs = found.strategy[unseen.Position(Bluff(), [0])][1]
-    console.print(f"   examples/bluff.py, forty lines: checked at all {report.histories} histories, compiled, solved.")
-    console.print(
-        f"   Value {found.value:.4f}, certified by best responses; theory says 1/3. With a losing coin it bluffs {bluffs:.0%}"
+    say(
+        f"Checked at all {report.histories} histories, compiled, solved: its value is {found.value:.4f}; theory says 1/3.",
+        f"With the losing coin the first player bluffs, {bluffs:.0%} of the time.",
+        "Every algorithm below takes a game of your own just as well.",
     )
-    console.print("   of the time. Every algorithm below takes your game just as well.")
 
 
 def poker_solved() -> None:
-    chapter(2, "Small enough to solve: then do. Leduc poker, 936 information sets.")
+    chapter(2, "Small enough to solve, then solve it: Leduc poker, 936 information sets.")
     with console.status("enumerating the game, and solving it..."):
         solved = unseen.solve(POKER, "sapcfr+", until=1e-4)
-    console.print(
-        f"   After {solved.last.seconds:.3f} seconds an opponent who knows the strategy can win {solved.exploitability:.5f} chips"
-        " a game from it,\n   both seats added: exploitability, exact. (demo/solved.png; demo/leduc.strategy plays it.)"
+    say(
+        f"After {solved.last.seconds:.2f} seconds nobody can win more than {solved.exploitability:.5f} chips a game from the",
+        "strategy, both seats added, though it be known: its exploitability, exactly.",
     )
     save_picture(solved.figure(), OUT / "solved.png")
     solved.strategy.save(OUT / "leduc.strategy")
@@ -69,34 +74,34 @@ def what_wins_and_what_is_safe() -> None:
         name = standings.names[i]
         table.add_row(PLAYERS[name], ratings.text(i) if ratings else "", f"{known[name]:.3f}")
     console.print(table)
-    console.print(
-        "   Winning against these five is one thing, what an opponent that adapts could win is another: the right column."
+    say(
+        "Who wins here need not be safe: the right column is what an opponent who adapts",
+        "would win from each, exactly, for players that search as well.",
     )
-    console.print("   Other libraries estimate it, if at all. Here it is exact, for searching players too.")
 
 
 def a_game_too_large_to_solve() -> None:
-    chapter(4, "Too large to solve: then search. II-Goofspiel with 13 cards, about a billion information sets.")
-    table = Table("simulations a move", "games won against uniform play, 95%", "seconds a move", box=SIMPLE)
-    for simulations in (BUDGET // 20, BUDGET):
+    chapter(4, "Too large to solve here, then search: Liar's Dice, two dice each, 352 million sets.")
+    table = Table("simulations a move", "games won against uniform play, 95%", "ms a move", box=SIMPLE)
+    for simulations in (BUDGET // 100, BUDGET):
         with console.status(f"{LARGE_GAMES} games with {simulations:,} simulations a move..."):
             found = unseen.match(LARGE, SEARCH.format(simulations), "random", LARGE_GAMES, paired=True, progress=False)
         rate, low, high = found.rate
         mine = [turn.seconds for k, game in enumerate(found.games) for turn in game.turns if turn.seat == k % 2]
-        table.add_row(f"{simulations:,}", f"{rate:.0%} ({low:.0%} to {high:.0%})", f"{sum(mine) / len(mine):.3f}")
+        table.add_row(f"{simulations:,}", f"{rate:.0%} ({low:.0%} to {high:.0%})", f"{1000 * sum(mine) / len(mine):.1f}")
     console.print(table)
-    console.print("   The search has never seen the game before: it thinks when it is its turn, and gets stronger with time.")
+    say("A search needs no preparation: it thinks when it is its turn, and more thought is better play.")
 
 
 def what_next() -> None:
     chapter(5, "What next?")
     for line, why in (
-        ("play leduc_poker --against demo/leduc.strategy", "play it; h gives a hint, b shows what it may hold"),
-        ("check examples/bluff.py:Bluff", "start here with a game of your own"),
-        (f"measure {POKER} 'vr_oos(simulations=10000)'", "how exploitable more thought is"),
+        ("play leduc_poker --against demo/leduc.strategy", "h gives a hint"),
+        ("check examples/bluff.py:Bluff", "for a game of your own"),
+        (f"measure {POKER} 'vr_oos(simulations=10000)'", "what more thought brings"),
         ("games", "what comes with the library"),
     ):
-        console.print(f"   .venv/bin/unseen {line:52} {why}", soft_wrap=True)
+        say(f".venv/bin/unseen {line:48} {why}")
 
 
 def main() -> None:

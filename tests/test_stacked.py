@@ -596,7 +596,7 @@ def test_the_command(tmp_path):
     for args, what in (
         (("kuhn_poker", "--method", "induction"), "do not choose at the same time"),
         ((PD3, "--method", "other"), "must be one of induction, lp"),
-        ((PD3, "--method", "lp", "--out", "a.values"), "gives a strategy"),
+        ((PD3, "--method", "lp", "--out", "b.values"), "gives a strategy"),
         (("kuhn_poker", "--out", "a.values"), "do not choose at the same time"),
         (("kuhn_poker", "--resume"), "are for induction"),
         ((PD3, "--resume"), "name it with --out"),
@@ -612,7 +612,7 @@ def test_the_agent_plays_the_equilibrium(tmp_path):
     backward_induction(PD3, workers=1).save(path)
     for spec in ("optimal", f"optimal(file={path})"):
         assert unseen.measure(PD3, spec, workers=1).exploitability < 1e-9
-    with pytest.raises(UnseenError, match=r"not of goofspiel.*win_loss"):
+    with pytest.raises(UnseenError, match=r"not for goofspiel.*win_loss"):
         unseen.make_agent(f"optimal(file={path})", WL3)
     with pytest.raises(UnseenError, match="here nobody is told"):
         unseen.make_agent("optimal", "ii_goofspiel")

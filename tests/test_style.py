@@ -24,8 +24,10 @@ COMPILED = {
     "minimax.py": {"world_of", "begin", "end", "descend", "enter_node", "fold", "leave"},
     "vectors.py": {"world_of", "begin", "end", "descend", "enter_node", "fold", "fold_action", "leave", "lower_caps", "look_up"},
     "comparison.py": {"_wins", "_losses"},
-    "rules.py": {"go_ahead", "choose", "drew", "learn", "reward", "find_baselines", "known", "catch_up", "expect", "expect_value"},
-    "joint_rules.py": {"fill", "note", "choose", "drew", "learn", "advise", "eta"},
+    "rules.py": {
+        "go_ahead", "choose", "drew", "learn", "reward", "utility", "find_baselines", "known", "catch_up", "expect", "expect_value",
+    },
+    "joint_rules.py": {"fill", "note", "choose", "drew", "learn", "advise", "utility", "scaled", "total"},
     "tree.py": {"has_room", "descend"},
     "leaf.py": {"has_seen", "saw", "begin_set", "draw"},
     "outcome.py": {"come_to", "follow"},

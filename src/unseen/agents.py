@@ -73,7 +73,7 @@ class Agent(ABC):
         """Choose among the legal `actions`, and draw from that."""
         return draw(self.rng, self.choose(actions))
 
-    def compile(self) -> None:
+    def compile(self) -> None:  # noqa: B027
         """Compile what its choices need, ahead of a game."""
 
     def thinks(self, budget: Budget | None) -> str:

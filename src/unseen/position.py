@@ -190,7 +190,7 @@ class Position:
             rows: dict[str, Any] = {f"player {who + 1} sees": self.render(who) for who in (0, 1)}
             rows["next"] = MOVERS[self.player]
             if self.is_terminal:
-                rows["payoffs"] = " ".join(f"{u:+g}" for u in self.utilities)
+                rows["payoffs"] = " ".join(f"{u:+zg}" for u in self.utilities)
             else:
                 names = [f"{a} {self.describe(a)}" for a in self.actions[:MOST_SHOWN]]
                 more = len(self.actions) - len(names)

@@ -96,7 +96,8 @@ def match(
 
     question = SPRT.parse(sprt) if sprt is not None else None
     found = matches.match(
-        _with_ahead(game, second, first), first, second, games, seed=seed, workers=place(workers, cluster), budget=_budget(simulations, seconds), limit=limit,
+        _with_ahead(game, second, first), first, second, games, seed=seed, workers=place(workers, cluster),
+        budget=_budget(simulations, seconds), limit=limit,
         paired=paired, sprt=(question.least, question.most) if question else None, forfeits=forfeits, out=out, force=force,
     )  # fmt: skip
     if not found.games:
@@ -263,7 +264,8 @@ def tournament(
         raise UnseenError("--resume needs --out: the folder of the tournament.")
     question = SPRT.parse(sprt) if sprt is not None else None
     found = arena.tournament(
-        [_with_ahead(game, *agents[1:], agents[0]), *(others or [])], agents, games, out=out, resume=resume, gauntlet=gauntlet, seed=seed,
+        [_with_ahead(game, *agents[1:], agents[0]), *(others or [])], agents, games, out=out, resume=resume, gauntlet=gauntlet,
+        seed=seed,
         workers=place(workers, cluster), budget=_budget(simulations, seconds), limit=limit, forfeits=forfeits,
         anchor=_anchor(anchor), sprt=(question.least, question.most) if question else None,
         exploitability=exploitability,
