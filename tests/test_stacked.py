@@ -21,6 +21,7 @@ from unseen.compiling.memory import CLAIMED
 from unseen.game import CHANCE, PUBLIC, TERMINAL
 from unseen.games.goofspiel import Goofspiel
 from unseen.run.progress import InterruptsHeld
+from unseen.stacked import job
 from unseen.stacked.openness import what_is_hidden
 from unseen.stacked.simplex import new_simplex, solve_matrix
 from unseen.stacked.table import folding, refolded, whole_bytes
@@ -562,6 +563,7 @@ def entries(values):
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_rounds_find_what_a_walk_finds(monkeypatch, workers):
+    monkeypatch.setattr(job, "ROUNDS_FROM", 0)
     by_rounds = backward_induction(PD5, workers=workers)
     monkeypatch.setattr(Goofspiel, "chance_fields", ())
     by_walk = backward_induction(PD5, workers=workers)
@@ -570,6 +572,7 @@ def test_rounds_find_what_a_walk_finds(monkeypatch, workers):
 
 
 def test_games_without_rounds_are_walked(monkeypatch):
+    monkeypatch.setattr(job, "ROUNDS_FROM", 0)
     whole = backward_induction(WL3, workers=1)
     monkeypatch.setattr(Goofspiel, "chance_fields", ("prizes",))  # some are settled early
     assert np.array_equal(entries(backward_induction(WL3, workers=1)), entries(whole))

@@ -23,7 +23,7 @@ COMPILED = {
     },
     "minimax.py": {"world_of", "begin", "end", "descend", "enter_node", "fold", "leave"},
     "vectors.py": {"world_of", "begin", "end", "descend", "enter_node", "fold", "fold_action", "leave", "lower_caps", "look_up"},
-    "comparison.py": {"_wins", "_losses"},
+    "comparison.py": {"_counted"},
     "rules.py": {
         "go_ahead", "choose", "drew", "learn", "reward", "utility", "find_baselines", "known", "catch_up", "expect", "expect_value",
     },

@@ -24,6 +24,7 @@ from unseen.exact.sequence_form import SequenceForm
 from unseen.exact.ways import form_for
 from unseen.game import Game
 from unseen.loading import load
+from unseen.options import parameter
 from unseen.run.workers import Workers
 from unseen.show.results import Result
 from unseen.tabular.strategy import Strategy
@@ -178,28 +179,27 @@ def plans_in(form: SequenceForm, strategy: Strategy) -> tuple[Floats, Floats]:
 
 def won(game: Game) -> Game:
     """The same game, in which a win of the first player pays it 1 and all else nothing."""
-    return _paying(game, "Wins", _wins)
+    return _paying(game, 1)
 
 
 def lost(game: Game) -> Game:
     """The same game, in which a loss of the first player pays it 1 and all else nothing."""
-    return _paying(game, "Losses", _losses)
+    return _paying(game, -1)
 
 
-def _wins(self, s, who):  # type: ignore[no-untyped-def]
-    won = 1.0 if self.plain_utility(s, 0) > 0.0 else 0.0
-    return won if who == 0 else -won
+def _counted(self, s, who):  # type: ignore[no-untyped-def]
+    counted = 1.0 if self.plain_utility(s, 0) * self.counted_sign > 0.0 else 0.0
+    return counted if who == 0 else -counted
 
 
-def _losses(self, s, who):  # type: ignore[no-untyped-def]
-    lost = 1.0 if self.plain_utility(s, 0) < 0.0 else 0.0
-    return lost if who == 0 else -lost
-
-
-def _paying(game: Game, name: str, utility: Any) -> Game:
+def _paying(game: Game, sign: int) -> Game:
+    """The same game, in which payoffs of this sign to the first player are 1: one class for both signs, which compiles once."""
     cls = type(game)
-    inside = {"utility": utility, "plain_utility": cls.utility, "__module__": cls.__module__, "name": cls.name}
-    other: Game = type(f"{cls.__name__}{name}", (cls,), inside)(**game.settings)
+    inside = {
+        "utility": _counted, "plain_utility": cls.utility, "counted_sign": parameter(1, minimum=-1, maximum=1),
+        "__module__": cls.__module__, "name": cls.name,
+    }  # fmt: skip
+    other: Game = type(f"{cls.__name__}Outcomes", (cls,), inside)(**game.settings, counted_sign=sign)
     other.origin = game.origin
     return other
 

@@ -140,9 +140,11 @@ def extract(
 def walk(game: Game, is_symmetric: bool, progress: bool | None) -> tuple[Enumeration, SequenceForm]:
     """The information sets at which an agent is to be asked: up to symmetries, if it draws no random numbers anywhere."""
     choose_way(game, symmetric=is_symmetric)  # refuses what no walk gets through
-    less = reduction(game, stops_settled=True, symmetric=is_symmetric)
+    has_images = is_symmetric and len(game.symmetries()) > 1
+    knows_endings = type(game).settled is not Game.settled
+    less = reduction(game, stops_settled=True, symmetric=has_images) if has_images or knows_endings else None
     walked = enumerate_game(game, progress=progress, reduced=less)
-    return walked, SequenceForm(game, streamed=True, reduced=is_symmetric, found=walked)
+    return walked, SequenceForm(game, streamed=True, reduced=has_images, found=walked)
 
 
 def different_questions(game: Game, agent: str) -> list[Question]:

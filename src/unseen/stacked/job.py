@@ -34,6 +34,8 @@ LOAD = 0.7
 """A table that is fuller than this is made twice as large."""
 FIRST_SLOTS = 1 << 12
 FIRST_GAMES = 500
+ROUNDS_FROM = 20_000
+"""States from which on it pays to compile what solves them round by round; fewer are walked in a blink."""
 SECONDS_A_CALL = 0.3
 """So that Ctrl-C is noticed in between, and progress is shown."""
 BYTES_A_CELL = 64
@@ -78,7 +80,7 @@ class Job:
             rounds = Rounds(self.game, self.first)
         except UnevenError:
             return
-        if rounds.is_done:
+        if rounds.is_done or rounds.states < ROUNDS_FROM:
             return
         self.rounds = rounds
         met = rounds.varying & ~self.varying
