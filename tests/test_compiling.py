@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -391,3 +392,17 @@ def test_ctrl_c_while_the_compiler_works_comes_when_that_is_done(capsys):
     assert capsys.readouterr().err.count("as soon as this is compiled") == 1
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+
+
+def test_what_is_compiled_is_said_with_the_time_it_took_last(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "unseen").mkdir()
+    notice = importlib.import_module("unseen.compiling.notice")  # the package has an object of that name
+    args = (numba_type(KuhnPoker),)
+    assert (
+        notice.sentence(walk.__wrapped__, args) == "compiling the walk over all histories for KuhnPoker, which is kept on disk..."
+    )
+    notice.remember(notice.name_of(walk.__wrapped__), 2.345)
+    assert notice.sentence(walk.__wrapped__, args).endswith("on disk (it took 2.3 s last time)...")
+    (tmp_path / "unseen" / "compile_seconds.json").write_text('{"a": "b", "c": -1}')
+    assert notice.known_seconds() == {}
