@@ -402,7 +402,7 @@ def test_what_is_compiled_is_said_with_the_time_it_took_last(tmp_path, monkeypat
     assert (
         notice.sentence(walk.__wrapped__, args) == "compiling the walk over all histories for KuhnPoker, which is kept on disk..."
     )
-    notice.remember(notice.name_of(walk.__wrapped__), 2.345)
+    notice.remember(notice.name_of(walk.__wrapped__), 2.3)
     assert notice.sentence(walk.__wrapped__, args).endswith("on disk (it took 2.3 s last time)...")
     (tmp_path / "unseen" / "compile_seconds.json").write_text('{"a": "b", "c": -1}')
     assert notice.known_seconds() == {}
