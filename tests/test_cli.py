@@ -121,6 +121,7 @@ def test_ctrl_c_in_a_callback_is_not_lost():
     """Python drops exceptions that are raised there."""
     source = """
 import signal, sys, weakref
+signal.signal(signal.SIGINT, signal.default_int_handler)
 from unseen import cli
 class Thing: pass
 def app(**options):

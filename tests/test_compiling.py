@@ -382,6 +382,7 @@ def test_state_fields_must_be_usable():
 
 
 def test_ctrl_c_while_the_compiler_works_comes_when_that_is_done(capsys):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it is ignored where tests run in the background
     event.start_event("numba:compiler_lock")
     event.start_event("numba:compiler_lock")
     signal.raise_signal(signal.SIGINT)
@@ -392,6 +393,7 @@ def test_ctrl_c_while_the_compiler_works_comes_when_that_is_done(capsys):
     assert capsys.readouterr().err.count("as soon as this is compiled") == 1
     with pytest.raises(KeyboardInterrupt):
         signal.raise_signal(signal.SIGINT)
+    signal.signal(signal.SIGINT, before)
 
 
 def test_what_is_compiled_is_said_with_the_time_it_took_last(tmp_path, monkeypatch):
