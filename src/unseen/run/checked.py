@@ -12,6 +12,7 @@ import os
 from pathlib import Path
 
 from unseen.compiling import class_digest
+from unseen.compiling.locks import cache_folder
 from unseen.game import Game
 
 
@@ -46,4 +47,4 @@ def _marker(game: Game) -> Path:
 
 
 def folder() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unseen" / "checked"
+    return cache_folder() / "checked"
