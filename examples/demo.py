@@ -18,9 +18,9 @@ POKER = "leduc_poker"
 LARGE = "liars_dice(dice1=2, dice2=2)"
 PLAYERS = {
     "solved(until=0.0001)": "solved beforehand",
-    "vr_oos(simulations=3000)": "search: variance-reduced OOS",
-    "ismcts(simulations=3000)": "search: information set MCTS",
-    "pimc": "perfect-information Monte Carlo",
+    "vr_oos(simulations=10000)": "search (OOS), 10,000 simulations a move",
+    "ismcts(simulations=10000)": "search (ISMCTS), 10,000 a move",
+    "pimc": "search as if cards were open (PIMC)",
     "random": "uniform",
 }
 SEARCH = "ismcts(simulations={})"
@@ -45,26 +45,28 @@ def a_game_of_ones_own() -> None:
     found = unseen.solve_exactly(Bluff())
     bluffs = found.strategy[unseen.Position(Bluff(), [0])][1]
     say(
-        f"Checked at all {report.histories} histories, compiled, solved: its value is {found.value:.4f}; theory says 1/3.",
-        f"With the losing coin the first player bluffs, {bluffs:.0%} of the time.",
+        "One player sees a coin and may raise; the other, who does not, folds or calls.",
+        f"Checked for slips and leaks at all {report.histories} histories, compiled, solved: its value is",
+        f"{found.value:.4f}, in theory 1/3. With the losing coin the first player bluffs {bluffs:.0%} of the time.",
         "Every algorithm below takes a game of your own just as well.",
     )
 
 
 def poker_solved() -> None:
-    chapter(2, "Small enough to solve, then solve it: Leduc poker, 936 information sets.")
+    chapter(2, "Small enough to solve: Leduc poker, 936 information sets.")
     with console.status("enumerating the game, and solving it..."):
         solved = unseen.solve(POKER, "sapcfr+", until=1e-4)
     say(
-        f"After {solved.last.seconds:.2f} seconds nobody can win more than {solved.exploitability:.5f} chips a game from the",
-        "strategy, both seats added, though it be known: its exploitability, exactly.",
+        "An information set is a situation that a player can tell from others.",
+        f"After {solved.last.seconds:.2f} seconds even an opponent who knows the strategy wins at most {solved.exploitability:.5f} chips",
+        "a game from it, both seats added. That is its exploitability, computed exactly.",
     )
     save_picture(solved.figure(), OUT / "solved.png")
     solved.strategy.save(OUT / "leduc.strategy")
 
 
 def what_wins_and_what_is_safe() -> None:
-    chapter(3, "What wins, and what is safe? Five players, everyone against everyone.")
+    chapter(3, f"What wins, and what is safe? Five players of Leduc poker, {GAMES} games a pair.")
     with console.status(f"{GAMES} games a pair, and exact best responses to every player..."):
         found = unseen.tournament(POKER, list(PLAYERS), GAMES, exploitability=True, progress=False)
     standings, ratings = found.overall, found.overall.ratings
@@ -75,13 +77,14 @@ def what_wins_and_what_is_safe() -> None:
         table.add_row(PLAYERS[name], ratings.text(i) if ratings else "", f"{known[name]:.3f}")
     console.print(table)
     say(
-        "Who wins here need not be safe: the right column is what an opponent who adapts",
-        "would win from each, exactly, for players that search as well.",
+        "Players whose intervals overlap may be equally strong here. The right column is what an",
+        "opponent who adapts would win from each: exact, for players that search, too.",
+        "Where a game can be solved, that is best; searches are for those that cannot:",
     )
 
 
 def a_game_too_large_to_solve() -> None:
-    chapter(4, "Too large to solve here, then search: Liar's Dice, two dice each, 352 million sets.")
+    chapter(4, "Too large to solve here: Liar's Dice, two dice each, 352 million information sets.")
     table = Table("simulations a move", "games won against uniform play, 95%", "ms a move", box=SIMPLE)
     for simulations in (BUDGET // 100, BUDGET):
         with console.status(f"{LARGE_GAMES} games with {simulations:,} simulations a move..."):
@@ -90,7 +93,7 @@ def a_game_too_large_to_solve() -> None:
         mine = [turn.seconds for k, game in enumerate(found.games) for turn in game.turns if turn.seat == k % 2]
         table.add_row(f"{simulations:,}", f"{rate:.0%} ({low:.0%} to {high:.0%})", f"{1000 * sum(mine) / len(mine):.1f}")
     console.print(table)
-    say("A search needs no preparation: it thinks when it is its turn, and more thought is better play.")
+    say("This search (ISMCTS) prepares nothing: it simulates when it is its turn.")
 
 
 def what_next() -> None:

@@ -92,7 +92,7 @@ def test_the_demo_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(ROOT / "examples")
     demo = importlib.import_module("demo")
-    players = {name.replace("3000", "30"): text for name, text in demo.PLAYERS.items()}
+    players = {name.replace("10000", "30"): text for name, text in demo.PLAYERS.items()}
     for name, value in {"PLAYERS": players, "GAMES": 4, "LARGE_GAMES": 4, "BUDGET": 20}.items():
         monkeypatch.setattr(demo, name, value)
     demo.main()
