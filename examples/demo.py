@@ -58,8 +58,8 @@ def poker_solved() -> None:
         solved = unseen.solve(POKER, "sapcfr+", until=1e-4)
     say(
         "An information set is a situation that a player can tell from others.",
-        f"After {solved.last.seconds:.2f} seconds even an opponent who knows the strategy wins at most {solved.exploitability:.5f} chips",
-        "a game from it, both seats added. That is its exploitability, computed exactly.",
+        f"After {solved.last.seconds:.2f} seconds even an opponent who knows the strategy wins at most",
+        f"{solved.exploitability:.5f} chips a game from it, both seats added: its exploitability, computed exactly.",
     )
     save_picture(solved.figure(), OUT / "solved.png")
     solved.strategy.save(OUT / "leduc.strategy")
