@@ -18,9 +18,9 @@ POKER = "leduc_poker"
 LARGE = "liars_dice(dice1=2, dice2=2)"
 PLAYERS = {
     "solved(until=0.0001)": "solved beforehand",
-    "vr_oos(simulations=10000)": "search (OOS), 10,000 simulations a move",
-    "ismcts(simulations=10000)": "search (ISMCTS), 10,000 a move",
-    "pimc": "search as if cards were open (PIMC)",
+    "vr_oos(simulations=10000)": "search (OOS), 10,000 simulations",
+    "ismcts(simulations=10000)": "search (ISMCTS), 10,000 simulations",
+    "pimc": "search, cards open (PIMC)",
     "random": "uniform",
 }
 SEARCH = "ismcts(simulations={})"
