@@ -13,7 +13,7 @@ import numpy as np
 
 from unseen import learn
 
-PRIOR = {"leduc_poker": 100, "liars_dice": 10}
+PRIOR = {"leduc_poker": 100, "leduc_poker(suits_seen=false)": 100, "liars_dice": 10}
 
 
 def variants(game: str) -> dict[str, dict[str, Any]]:
@@ -41,7 +41,7 @@ def measure(game: str, name: str, settings: dict[str, Any], iterations: int, eve
         seconds.append(learned.iterations[-1].seconds)
     mean, spread = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) if seeds > 1 else np.zeros(len(found[0]))
     cells = "  ".join(f"{m:.3f} ± {s:.3f}" for m, s in zip(mean, spread, strict=True))
-    print(f"{game:12} {name:42} {cells}   {np.mean(seconds):5.0f} s", flush=True)
+    print(f"{game:30} {name:42} {cells}   {np.mean(seconds):5.0f} s", flush=True)
 
 
 if __name__ == "__main__":

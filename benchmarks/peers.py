@@ -26,7 +26,7 @@ GAMES = {"leduc_poker": "Leduc poker, 936 information sets", "liars_dice": "Liar
 GROWTH = 1.5
 """How many times as long a curve is after each of its points."""
 Runner = tuple[Callable[[int], None], Callable[[], float]]
-"""What makes some iterations, and what says how exploitable (sum) the average is now."""
+"""A function that makes some iterations, and one that returns the exploitability (sum) of the average strategy now."""
 
 
 def here(spec: str, algorithm: str) -> Runner:

@@ -29,7 +29,7 @@ def main() -> int:
 
 
 def table(found: dict[str, dict[str, int]]) -> str:
-    """What each fuzzer tried, and what it found."""
+    """The counts of what each fuzzer tried and found."""
     lines = []
     for name, counts in found.items():
         wrong = ", ".join(f"{what} {count:,}" for what, count in counts.items() if what != "tried")

@@ -52,7 +52,7 @@ ABSURD = (
 WHOLE = ("1", "2", "3", "7", "0", "-1", "007", "+2", "1_0", "٣", "1.5", "1e3", str(2**31), str(2**63), str(2**64), "-" + "9" * 30)
 NUMBERS = ("0.1", "1", "0.5", "2", "0", "-0.0", "-1", "nan", "inf", "-inf", "1e-320", "1e-9", "1,5", "0x1p-3")
 ENDLESS = ("999999999", str(10**18))
-"""What one may ask for, but will not wait for: such a command gets Ctrl-C."""
+"""Options that make a command long: such a command gets Ctrl-C."""
 SMUGGLER = Path(__file__).parent.parent / "examples" / "smuggler.py"
 GAMES = (*["kuhn_poker"] * 8, *["goofspiel(cards=3)"] * 4, "xi", f"{SMUGGLER}:Smuggler")
 """Few, as kernels are compiled for each."""
@@ -81,7 +81,7 @@ SMALL = {
     "learn": ("--iterations", "1", "--simulations", "3", "--evaluation-games", "0", "--set", "games=2", "--set", "steps=1",
     "--layers", "4"),
 }  # fmt: skip
-"""What keeps a command short; options that come later count."""
+"""Options that keep a command short; later ones count."""
 COSTLY = {"bench": 0.02, "reproduce": 0.04, "learn": 0.1, "tournament": 0.4, "games": 0.2, "algorithms": 0.2, "agents": 0.2}
 """How often commands that take seconds, or have nothing to choose, are drawn; others count 1."""
 BUDGETS = ("iterations", "seconds", "nodes", "games", "simulations", "histories", "playouts", "evaluation_games", "limit", "every")
@@ -173,7 +173,7 @@ def has(parameters: list[Any], name: str) -> bool:
 
 
 def kind_of(parameter: Any) -> str:
-    """What a parameter takes: int, float, path or text."""
+    """The kind of values that a parameter takes: int, float, path or text."""
     described = getattr(parameter, "type_descriptor", None)
     kind = getattr(described.annotation, "__name__", "text") if described is not None else parameter.type.name
     return {"int": "int", "integer": "int", "integer range": "int", "float": "float", "float range": "float", "Path": "path"}.get(

@@ -219,10 +219,14 @@ def test_games_of_another_tournament_are_refused(whole, tmp_path):
     folder, row = tmp_path / "t", json.loads(lines(whole[1]).splitlines()[0])
     tournament("kuhn_poker", AGENTS, 4, out=folder, seed=3, workers=1)
     rest = lines(folder).split(b"\n", 1)[1]
-    for change in ({"first": "somebody"}, {"first": "pimc", "second": "random"}, {"payoff": float("nan")}, {"game": 3}):
+    another, damaged = "game 0 is not one of this tournament", "line 1 is not what was written"
+    for change, words in (
+        ({"first": "somebody"}, another), ({"first": "pimc", "second": "random"}, another), ({"game": 3}, another),
+        ({"payoff": float("nan")}, damaged),
+    ):  # fmt: skip
         line = as_line({name: x for name, x in (row | change).items() if name != "check"})
         (folder / GAMES).write_bytes(line + rest)
-        with pytest.raises(UnseenError, match=r"game 0 is not one of this tournament|line 1 is not what was written"):
+        with pytest.raises(UnseenError, match=words):
             tournament("kuhn_poker", AGENTS, 10, out=folder, seed=3, workers=1, resume=True)
 
 
